@@ -5,19 +5,25 @@ printed and drew in the last test, and which exercises are right. It is one file
 `.tito/results/05_backprop/index.html`, beside the pictures that it shows, so it needs no server.
 While the page is open, it looks every second at `version.js` beside it, and loads itself again at
 the same place when the lesson was tested.
+
+A lesson may be another person's. Its text runs no script and loads nothing from another machine:
+what is not plain text is compared with what is allowed here, and the page forbids the rest to the
+browser.
 """
 
+import base64
 import functools
 import hashlib
 import html
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tito import files
 from tito.errors import TitoError
@@ -26,7 +32,11 @@ from tito.lesson import cells
 from tito.lesson.cells import Cell
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import ANSWER, Exercise
+from tito.safe_text import spelled
 from tito.views import count
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 OPEN_LINES = 25  # longer code that is given is folded
@@ -38,6 +48,24 @@ WORDS = {  # of the state of an exercise
     "new": "to write",
     "edited": "edited since the last test",
 }
+# What a formula may consist of: no element and no attribute here has an address or runs anything.
+ELEMENTS = frozenset(
+    "math menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot"
+    " mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover"
+    " none".split()
+)
+ATTRIBUTES = frozenset(
+    "accent accentunder align columnalign columnlines columnspacing columnspan depth display"
+    " displaystyle fence form frame height largeop linethickness lspace mathbackground mathcolor"
+    " mathsize mathvariant maxsize minsize movablelimits notation rowalign rowlines rowspacing"
+    " rowspan rspace scriptlevel separator stretchy symmetric voffset width xmlns".split()
+)
+LINK = re.compile(r"(?i)(https?|mailto):|(?!//)[^:\\]*([/?#]|\Z)")
+NEARBY = re.compile(r"(?!/)[^:\\]*\Z")  # the address of a picture beside the page
+POLICY = (
+    "default-src 'none'; img-src 'self' file:; style-src 'unsafe-inline'; "
+    "script-src 'sha256-{}' 'strict-dynamic'; base-uri 'none'; form-action 'none'"
+)  # 'strict-dynamic': the page's own script loads version.js
 
 
 @dataclass(frozen=True)
@@ -103,12 +131,15 @@ def render(entry: Entry) -> str:
     body = "\n".join(page.parts())
     title = html.escape(f"{entry.number:02} {entry.declared.title}")
     style, script = (path.read_text(encoding="utf-8") for path in (STYLE_FILE, SCRIPT_FILE))
+    script = f"\n{script}"
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY.format(digest)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>\n{style}{code_style()}</style>\n</head>\n"
         f'<body data-version="VERSION">\n<main>\n{body}\n</main>\n'
-        f"{page.summary()}\n<script>\n{script}</script>\n</body>\n</html>\n"
+        f"{page.summary()}\n<script>{script}</script>\n</body>\n</html>\n"
     )
 
 
@@ -131,7 +162,7 @@ class _Page:
         for cell in self.source.cells:
             if part := self.part(cell, before):
                 # A name that stays when cells come or go above, so that the place can be kept.
-                name = (
+                name = html.escape(
                     cell.task
                     or hashlib.sha256(cell.source.encode("utf-8", "surrogatepass")).hexdigest()[:8]
                 )
@@ -204,9 +235,8 @@ class _Page:
             draws = f"<code>tito test {self.entry.name}</code> draws a picture here"
             return f"<p>{draws}.</p>" if "payoff" in cell.tags and cell.alt else ""
         demonstration, saved = self.results[cell.number]
-        parts = [f'<pre class="output" tabindex="0">{html.escape(saved["text"])}</pre>'] * bool(
-            saved["text"]
-        )
+        text = html.escape(spelled(saved["text"]))
+        parts = [f'<pre class="output" tabindex="0">{text}</pre>'] * bool(text)
         alt, words = map(html.escape, (demonstration.alt, demonstration.caption))
         caption = f"<figcaption>{words}</figcaption>" * bool(words)
         for name in saved["pictures"]:
@@ -281,17 +311,45 @@ def markdown(text: str) -> str:
 
 @functools.cache
 def _renderer() -> Callable[[str], str]:
-    from latex2mathml.converter import convert
+    from latex2mathml.converter import Converter
     from markdown_it import MarkdownIt
     from mdit_py_plugins.dollarmath import dollarmath_plugin
 
     def formula(content: str, options: dict[str, Any]) -> str:
         kind = "block" if options["display_mode"] else "inline"
         try:
-            return convert(content, display=kind)
+            return mathml(Converter(display=kind).convert_to_element(content))
         except Exception:  # latex2mathml raises many: show what the author wrote
             return f"<code>{html.escape(content)}</code>"
 
+    def image(self: Any, tokens: Any, at: int, options: Any, env: Any) -> str:
+        if NEARBY.match(str(tokens[at].attrs["src"])):
+            return str(self.image(tokens, at, options, env))
+        return f"<code>{html.escape(tokens[at].content)}</code>"
+
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    parser.use(dollarmath_plugin, allow_digits=False, renderer=formula)
+    parser.use(dollarmath_plugin, allow_digits=False, allow_labels=False, renderer=formula)
+    parser.add_render_rule("image", image)
+    setattr(parser, "validateLink", lambda address: bool(LINK.match(address)))
     return parser.render
+
+
+def mathml(formula: "Element") -> str:
+    """A formula as text for a page. Raises ValueError for an element that no formula needs.
+
+    latex2mathml writes characters as `&#x2061;` into its elements, and passes on what was in the
+    formula: the characters are read before the whole is escaped.
+    """
+    from xml.etree.ElementTree import tostring
+
+    for element in formula.iter():
+        if element.tag not in ELEMENTS:
+            raise ValueError(f"the element {element.tag}")
+        element.text = html.unescape(element.text or "") or None
+        element.tail = html.unescape(element.tail or "") or None
+        for name, value in [*element.attrib.items()]:
+            if name in ATTRIBUTES:
+                element.set(name, html.unescape(value))
+            else:
+                del element.attrib[name]
+    return tostring(formula, encoding="unicode")

@@ -1,6 +1,7 @@
 """tito/learn/lesson_page.py: the page of a lesson, as `tito read` and `tito test` write it."""
 
 import re
+from urllib.parse import urlsplit
 
 import browsers
 import pytest
@@ -139,6 +140,78 @@ def test_formulas_become_mathml_and_html_stays_text():
     assert [cell.text for cell in table.find_all("th")] == ["a", "b"] and table.td.text == "1"
 
 
+HOSTILE = [
+    r"$\text{<script>run()</script>}$",
+    r"$\text{&lt;img src=x onerror=run()&gt;}$",
+    r"$\mathrm{<img src=x onerror=run()>}$ $\operatorname{<b>}$ $\color{<b>}{x}$",
+    r"$\href{javascript:run()}{x}$ $$\href{https://example.com}{x}$$",
+    r"$\style{background:url(http://127.0.0.1:9/x)}{x}$ $\class{cell}{x}$",
+    r"$\hspace{1em' onclick='run()}$ $\rule{1\" onclick=\"run()}{1}$ $\textcolor{a\"b}{x}$",
+    '$$x$$ ("><script>run()</script>)',
+    "[x](javascript:run()) [x](JaVaScRiPt:run()) [x](java&#10;script:run()) <javascript:run()>",
+    "[x](&#1;javascript:run()) [x](vbscript:run()) [x](data:text/html,<script>run()</script>)",
+    "[x](file:///etc/passwd) [x](//127.0.0.1:9/x) [x](\\\\127.0.0.1\\x) [x](blob:x)",
+    "[x]: javascript:run()\n\n[x]",
+    "![x](http://127.0.0.1:9/pixel) ![x](//127.0.0.1:9/pixel) ![x](file://127.0.0.1/pixel)",
+    "![x](data:image/svg+xml,<svg/onload=run()>) ![x](\\\\127.0.0.1\\pixel) ![x](/etc/passwd)",
+    '![" onerror="run()](x.png "\\" onerror=\\"run()")',
+    "<script>run()</script> <img src=http://127.0.0.1:9/x> <svg onload=run()> <base href=//x>",
+    '``` "><script>run()</script>\n</code><script>run()</script>\n```',
+    "<!-- --><style>@import 'http://127.0.0.1:9/x'</style>",
+]
+ALLOWED = {"class", "href", "id", "src", "alt", "title", "style", *lesson_page.ATTRIBUTES}
+ELEMENTS = lesson_page.ELEMENTS | {
+    *(
+        "a",
+        "blockquote",
+        "code",
+        "div",
+        "em",
+        "eq",
+        "eqn",
+        "img",
+        "li",
+        "ol",
+        "p",
+        "pre",
+        "section",
+    ),
+    *("span", "strong", "ul"),
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_runs_nothing_and_loads_nothing(text):
+    page = BeautifulSoup(markdown(text), "html.parser")
+    for element in page.find_all(True):
+        assert element.name in ELEMENTS and not element.attrs.keys() - ALLOWED, element
+        assert "style" not in element.attrs or element.name in ("td", "th")
+        assert urlsplit(element.get("href", "")).scheme in ("", "http", "https", "mailto")
+        assert "\\" not in element.get("href", "") and element.get("href", "")[:2] != "//"
+        assert re.match(r"[\w.%-]*$", element.get("src", ""))
+
+
+def test_links_and_pictures_of_a_lesson_stay():
+    text = (
+        "[a](https://example.com/a:b) [b](#order) [c](../x.html) <https://example.com> ![d](d.png)"
+    )
+    page = BeautifulSoup(markdown(text), "html.parser")
+    assert [a["href"] for a in page.find_all("a")] == [
+        *("https://example.com/a:b", "#order", "../x.html", "https://example.com")
+    ]
+    assert page.img["src"] == "d.png" and page.img["alt"] == "d"
+
+
+def test_a_name_or_an_output_of_a_learner_ends_no_attribute_and_turns_no_text(entry):
+    solve(entry, "numbers-double")
+    edit(entry, 'check("double")\n', 'check("double")\n\n# %%\nprint("\\x1b[31m\\u202e<b>")\n')
+    edit(entry, '# %% exercise="triple"', r'# %% exercise="\"><script>run()</script>"')
+    runner.test_lesson(entry)
+    page = page_of(entry)
+    assert r"\x1b[31m\u202e<b>" in page.select_one("pre.output").text
+    assert len(page.find_all("script")) == 1
+
+
 def test_a_formula_that_cannot_be_read_is_shown_as_it_is():
     assert "<code>x_</code>" in markdown("see $x_$ there")
 
@@ -182,6 +255,30 @@ def test_the_page_follows_and_keeps_its_place(entry, browser, width):
     )
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.close()
+
+
+@pytest.mark.slow
+def test_a_browser_runs_and_loads_nothing_of_a_lesson(entry, browser):
+    """Neither through what is escaped, nor through the page's policy when something is not."""
+    text = "\n".join(f"# {line}" for part in HOSTILE for line in [*part.split("\n"), ""])
+    edit(entry, "# ## Tripling\n", f"# ## Tripling\n#\n{text}\n")
+    path = lesson_page.write(entry)
+    raw = "<script>run()</script><img src=http://127.0.0.1:9/x onerror=run()><embed src=//x>"
+    hole = path.with_name("hole.html")
+    hole.write_text(path.read_text("utf-8").replace("</main>", raw + "</main>"), encoding="utf-8")
+    for page_path in (path, hole):
+        page, asked, loaded, ran = browser.new_page(), [], [], []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("requestfinished", lambda request: loaded.append(request.url))
+        page.expose_function("run", lambda: ran.append(1))
+        with page.expect_event("requestfinished", lambda request: "version.js" in request.url):
+            page.goto(page_path.as_uri())
+        assert not ran
+        assert page_path is hole or all(url.startswith(path.parent.as_uri()) for url in asked), (
+            asked
+        )
+        assert all(url.startswith(path.parent.as_uri()) for url in loaded)
+        page.close()
 
 
 @pytest.mark.slow
