@@ -355,7 +355,7 @@ def _read_step(root: SavedRoot, folder: Path) -> Step:
         record = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         changes = {}
         for file in record["files"]:
-            if not _lies_in(root, path := root.path / file["path"]):
+            if not _lies_in(root.path, path := root.path / file["path"]):
                 raise ValueError(f"it names {file['path']!r}, outside the folder")
             saved = folder / "files" / file["path"]
             changes[path] = saved.read_bytes() if file["existed"] else None

@@ -1,4 +1,6 @@
-"""Make text of learners safe to show: visible characters only, and of limited length."""
+"""Make text of learners safe to show, on a terminal or a page: visible characters only, and of
+limited length.
+"""
 
 import re
 import unicodedata
@@ -20,7 +22,12 @@ def visible(text: object, letters: int = LETTERS, lines: int = LINES) -> str:
     start = "\n".join(whole[: letters + 1].split("\n")[:lines])[:letters]
     cut = len(whole) - len(start)
     rest = f"\n... {cut:,} more characters" if cut else ""
-    return re.sub(r"[^\t\n -~]", _spelled, start) + rest
+    return spelled(start) + rest
+
+
+def spelled(text: str) -> str:
+    """`text` with escapes for invisible characters and changes of writing direction."""
+    return re.sub(r"[^\t\n -~]", _spelled, text)
 
 
 def one_line(text: object) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 from gpt_attention import look
 from gpt_page import serve
 from gpt_training import place
+from tito.safe_text import spelled
 from tinytorch.core.training import predict
 from tinytorch.data.gpt_files import load_gpt
 from tinytorch.support.checkpoints import CheckpointError
@@ -107,10 +108,12 @@ def tokens_after(model, ids, chosen, rng):
 
 
 def texts(tokenizer, drawn):
-    """(text, probability) of each token; a character of several tokens comes with the last."""
+    """(text, probability) of each token; a character of several tokens comes with the last. A
+    model may be another person's, so what would move the cursor is shown as an escape.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     for id, p in drawn:
-        yield decoder.decode(tokenizer.token(id)), p
+        yield spelled(decoder.decode(tokenizer.token(id))), p
     if rest := decoder.decode(b"", final=True):
         yield rest, 1.0
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import tinytorch
+from tito.safe_text import spelled
 from tinytorch.core.layers import Sequential, generator, manual_seed
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.optimizers import AdamW, LambdaLR, warmup_cosine
@@ -351,4 +352,4 @@ def sample_lines(model, tokenizer, rows, tokens, rng, temperature=0.8, prompt="\
         # The largest of logit + Gumbel noise is a draw from softmax(logits).
         new = (logits + rng.gumbel(size=logits.shape)).argmax(-1)
         ids = np.concatenate([ids, new[:, None]], axis=1)
-    return [tokenizer.decode(row).strip().split("\n")[0] for row in ids]
+    return [spelled(tokenizer.decode(row).strip().split("\n")[0]) for row in ids]

@@ -3,28 +3,34 @@ process, and writes the results.
 
 Submissions are not trusted: sizes are checked before anything is read, links are not followed,
 archives are never unpacked to the disk, and every submission gets a row, also if it is damaged.
+A submission has its own limit of time, and the board grows as submissions are judged.
 """
 
-import csv
 import hashlib
 import html
-import io
 import json
+import math
 import os
 import re
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import tinytorch
+from tito import csv_tables, files
+from tito.safe_text import one_line, visible
 from tinytorch.core.olympics import shared_ranks
 
 JUDGE = Path(__file__).with_name("olympics_judge.py")
-SECONDS = 120  # of the clock, for one entry
+SECONDS = 120  # CPU time of one submission
+SLOWER = 3  # times as long by the clock: the machine may be busy
+LETTERS = 500  # of a name or reason are shown
+MOST_WRITING = 0.1  # of the time is spent on writing the board
 MOST_ZIP, MOST_NPZ, MOST_TOML = 20_000_000, 1_500_000, 10_000  # bytes of files
 MOST_FILES, MOST_ENTRIES = 300, 5  # of one submission
 BOARDS = {"board.csv", "board.html"}
@@ -72,10 +78,10 @@ class Found:
     rows: dict = field(default_factory=dict)
 
 
-def files_of_folder(folder):
+def listed_in_folder(folder):
     """[(name, size, function that reads the file)] of the entries in a folder; ValueError for
     links and for too many files."""
-    files = []
+    listed = []
     for place, folders, names in os.walk(folder, followlinks=False):
         for name in [*folders, *names]:
             if Path(place, name).is_symlink():
@@ -84,20 +90,20 @@ def files_of_folder(folder):
             path = Path(place, name)
             if not stat.S_ISREG(path.stat().st_mode):
                 raise ValueError(f"{name} is no ordinary file")
-            files.append(
+            listed.append(
                 (path.relative_to(folder).as_posix(), path.stat().st_size, path.read_bytes)
             )
-            if len(files) > MOST_FILES:
+            if len(listed) > MOST_FILES:
                 raise ValueError(f"more than {MOST_FILES} files")
-    return files
+    return listed
 
 
-def files_of_zip(archive):
+def listed_in_zip(archive):
     """The same for an open zip; ValueError for links, paths out of it, and too many files."""
     members = archive.infolist()
     if len(members) > MOST_FILES:
         raise ValueError(f"more than {MOST_FILES} files")
-    files = []
+    listed = []
     for info in members:
         name = info.filename.replace("\\", "/")
         if name.startswith("/") or ".." in name.split("/") or re.match("[A-Za-z]:", name):
@@ -105,8 +111,8 @@ def files_of_zip(archive):
         if stat.S_ISLNK(info.external_attr >> 16):
             raise ValueError(f"{name} is a link")
         if not info.is_dir():
-            files.append((name, info.file_size, lambda info=info: part_of(archive, info)))
-    return files
+            listed.append((name, info.file_size, lambda info=info: part_of(archive, info)))
+    return listed
 
 
 def part_of(archive, info):
@@ -118,9 +124,9 @@ def part_of(archive, info):
     return data
 
 
-def pairs_of(learner, files):
-    """The entries among files: pairs of NAME.npz and NAME.toml."""
-    readers = {name: (size, read) for name, size, read in files}
+def pairs_of(learner, listed):
+    """The entries among listed files: pairs of NAME.npz and NAME.toml."""
+    readers = {name: (size, read) for name, size, read in listed}
     stems = sorted(name[:-4] for name in readers if name.lower().endswith(".npz"))
     if not stems:
         return [Found(learner, reason="no entry: it needs NAME.npz and NAME.toml")]
@@ -150,44 +156,69 @@ def open_submission(path):
         if path.is_symlink():
             raise ValueError("it is a link")
         if path.is_dir():
-            return pairs_of(learner, files_of_folder(path))
+            return pairs_of(learner, listed_in_folder(path))
         if not path.name.lower().endswith(".zip"):
             raise ValueError("it is neither a folder nor a zip")
         if path.stat().st_size > MOST_ZIP:
             raise ValueError(f"it has {path.stat().st_size:,} bytes, the limit is {MOST_ZIP:,}")
         with zipfile.ZipFile(path) as archive:
-            return pairs_of(learner, files_of_zip(archive))
+            return pairs_of(learner, listed_in_zip(archive))
     except Exception as error:
         return [Found(learner, reason=str(error) or type(error).__name__)]
 
 
-def judge_found(found, request):
-    """Judge an entry in its own process; fills `rows` or `reason`."""
+def judge_submission(entries, request):
+    """Judge the entries of one submission, one after the other, each in its own process; fills
+    `rows` or `reason` of each. Whatever one does, the next is judged, while there is time.
+    """
+    left, until = SECONDS, time.monotonic() + SLOWER * SECONDS
+    for entry in entries:
+        if entry.reason:
+            continue
+        if left <= 0 or until <= time.monotonic():
+            entry.reason = f"the entries before it took {SECONDS} seconds"
+            continue
+        began = sum(os.times()[2:4])  # CPU time of children that have ended; 0 on Windows
+        try:
+            said = answer_of(entry, request, left, until - time.monotonic())
+        except Exception as error:  # the disk is full, say
+            said = {"reason": f"it was not judged: {error}"}
+        entry.rows, entry.reason = said.get("rows", {}), said.get("reason", "")
+        entry.npz = b""
+        left -= sum(os.times()[2:4]) - began
+
+
+def answer_of(entry, request, seconds, clock):
+    """What the judge's process says about an entry: {"rows"} or {"reason"}.
+
+    seconds, clock  the CPU time and the time that it may take
+    """
     with tempfile.TemporaryDirectory(prefix="olympics-") as folder:
-        npz, asked, answer = (os.path.join(folder, n) for n in ("entry.npz", "asked", "answer"))
-        Path(npz).write_bytes(found.npz)
-        toml = found.toml.decode("utf-8", "replace")
-        request = request | {"name": found.name, "npz": npz, "toml": toml}
-        Path(asked).write_text(json.dumps(request), encoding="utf-8")
-        command = [sys.executable, "-I", str(JUDGE), asked, answer]
+        npz, asked, answer = (Path(folder, name) for name in ("entry.npz", "asked", "answer"))
+        npz.write_bytes(entry.npz)
+        request = request | {
+            "name": entry.name, "npz": str(npz), "seconds": math.ceil(seconds),
+            "toml": entry.toml.decode("utf-8", "replace"),
+        }  # fmt: skip
+        asked.write_text(json.dumps(request), encoding="utf-8")
+        command = [sys.executable, "-I", str(JUDGE), str(asked), str(answer)]
         try:
             done = subprocess.run(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, timeout=SECONDS, check=False,
+                stderr=subprocess.DEVNULL, timeout=clock, check=False,
             )  # fmt: skip
-            said = json.loads(Path(answer).read_text(encoding="utf-8"))
+            return json.loads(answer.read_text(encoding="utf-8"))
         except subprocess.TimeoutExpired:
-            said = {"reason": f"it takes more than {SECONDS} seconds"}
+            return {"reason": f"it takes more than {SECONDS} seconds"}
         except (OSError, ValueError):
-            said = {
+            return {
                 "reason": f"its process ended with {done.returncode}: too much time or memory"
             }
-    found.rows, found.reason = said.get("rows", {}), said.get("reason", "")
 
 
-def texts_for(found, path):
-    """{number of tokens: [ids, characters of each token]} for GPTs; {} if there are none."""
-    if not any(b"gpt" in entry.toml for entry in found):
+def texts_for(tomls, path):
+    """{number of tokens: [ids, characters of each token]} for GPTs; {} if no file names one."""
+    if not any(b"gpt" in toml for toml in tomls):
         return {}
     from tinytorch.core.tokenization import Tokenizer, train_bpe_fast
     from tinytorch.data.gpt_files import load_small_gpt
@@ -195,7 +226,7 @@ def texts_for(found, path):
 
     text = Path(path).read_text(encoding="utf-8") if path else load_text("test")
     tokenizers = [load_small_gpt()[1]]
-    if any(b"1024" in entry.toml for entry in found):
+    if any(b"1024" in toml for toml in tomls):
         tokenizers.append(Tokenizer(train_bpe_fast(load_text("train"), 1024)))
     texts = {}
     for tokenizer in tokenizers:
@@ -217,7 +248,11 @@ def table(found):
     """The rows of the board, each event by rank; those without a rank come last."""
     lines = []
     for name, event in EVENTS.items():
-        rows = {(e.learner, e.name): e.rows[name] for e in found if name in e.rows}
+        rows = {
+            (e.learner, e.name, number): e.rows[name]
+            for number, e in enumerate(found)  # several may have one name
+            if name in e.rows
+        }
         ranks = shared_ranks(
             {key: value_of(row, event.by) for key, row in rows.items() if row["valid"]}
         )
@@ -245,25 +280,17 @@ def table(found):
         others = owners[line.get("sha256")] - {line["learner"]}
         same = f"same arrays as {', '.join(sorted(others))}" if others else ""
         line["note"] = same if line.get("sha256") else ""
-    return lines
-
-
-def guarded(value):
-    """A cell that no spreadsheet takes for a formula.
-
-    >>> guarded("=1+1"), guarded("-ada"), guarded("ada"), guarded(3)
-    ("'=1+1", "'-ada", 'ada', 3)
-    """
-    return "'" + value if isinstance(value, str) and value[:1] in set("=+-@\t\r\n") else value
+    return [
+        {key: v if isinstance(v, int) else visible(v, LETTERS) for key, v in line.items()}
+        for line in lines
+    ]
 
 
 def as_csv(lines):
     """The board as CSV, a str."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, list(lines[0]) if lines else ["event"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: guarded(value) for key, value in line.items()} for line in lines)
-    return file.getvalue()
+    keys = list(lines[0]) if lines else ["event"]
+    rows = [keys, *([line[key] for key in keys] for line in lines)]
+    return "".join(csv_tables.line(row) for row in rows)
 
 
 def cell_text(key, value):
@@ -274,7 +301,7 @@ def cell_text(key, value):
     """
     if key == "sha256":
         return value[:12]
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else value
 
 
 def as_html(lines, about):
@@ -288,7 +315,7 @@ def as_html(lines, about):
         "table{border-collapse:collapse}td,th{border-bottom:1px solid #ccc;padding:.3em .7em;"
         "text-align:left}</style></head><body>",
         "<h1>Olympics</h1>",
-        *(f"<p>{html.escape(sentence)}</p>" for sentence in about),
+        *(f"<p>{html.escape(visible(sentence, LETTERS))}</p>" for sentence in about),
     ]
     for event in dict.fromkeys(line["event"] for line in lines):
         rows = [line for line in lines if line["event"] == event]
@@ -319,18 +346,13 @@ def judge_class(folder, seed=0, text=None, report=print):
     returns  {name: number}: what was judged
     """
     paths = sorted(p for p in folder.iterdir() if p.name not in BOARDS and p.name[0] != ".")
-    found = [entry for path in paths for entry in open_submission(path)]
+    tomls = {entry.toml for path in paths for entry in open_submission(path)}
     request = {
         "root": str(Path(tinytorch.__file__).parents[1]), "seed": seed,
-        "texts": texts_for(found, text),
+        "texts": texts_for(tomls, text),
         "events": {kind: {name: event.limits for name, event in EVENTS.items()
                           if event.kind == kind} for kind in ("digits", "text")},
     }  # fmt: skip
-    for entry in found:
-        if not entry.reason:
-            judge_found(entry, request)
-        report(f"{entry.learner} {entry.name}: {entry.reason or 'judged'}", flush=True)
-    lines = table(found)
     about = [
         f"Digits: the test digits, rotated by up to 8 degrees and moved by up to half a pixel; "
         f"seed {seed}. Text: {Path(text).name if text else 'the public test text'}.",
@@ -339,11 +361,30 @@ def judge_class(folder, seed=0, text=None, report=print):
         f"SHA-256 of the library that judged: {digest_of_course()}. Digests of entries are in "
         "board.csv in full.",
     ]
-    (folder / "board.csv").write_text(as_csv(lines), encoding="utf-8")
-    (folder / "board.html").write_text(as_html(lines, about), encoding="utf-8")
-    report(f"The board is in {folder / 'board.html'} and {folder / 'board.csv'}.", flush=True)
+    found, due = [], 0
+    for count, path in enumerate(paths):
+        if (began := time.monotonic()) >= due:
+            so_far = f"{count} of {len(paths)} submissions are judged."
+            write_board(folder, found, [so_far, *about])
+            due = time.monotonic() + (time.monotonic() - began) / MOST_WRITING
+        entries = open_submission(path)
+        judge_submission(entries, request)
+        found += entries
+        for entry in entries:
+            said = visible(entry.reason or "judged", LETTERS, 1)
+            report(f"{one_line(entry.learner)} {one_line(entry.name)}: {said}", flush=True)
+    write_board(folder, found, about)
+    place = visible(folder, LETTERS, 1)
+    report(f"The board is in board.html and board.csv of {place}.", flush=True)
     return {
         "submissions": float(len(paths)),
         "entries judged": float(sum(bool(entry.rows) for entry in found)),
         "refused": float(sum(bool(entry.reason) for entry in found)),
     }
+
+
+def write_board(folder, found, about):
+    """Write the results so far: the old board or the new one is there at each moment."""
+    lines = table(found)
+    files.write(folder / "board.csv", as_csv(lines))
+    files.write(folder / "board.html", as_html(lines, about))

@@ -8,19 +8,21 @@ import json
 import os
 import sys
 
-SECONDS, BYTES = 60, 3 * 2**30  # CPU seconds and address space of one entry
+from tito import import_hook
+
+BYTES = 3 * 2**30  # address space of one entry
 MOST = 1_000_000  # bytes of all arrays of an entry
 BLOCKS = 40  # of a text, for the interval
 OWN = {"lesson", "build", "event", "seed"}  # keys of an entry's file that are no sizes
 
 
-def set_limits():
-    """Limit CPU time and memory where the operating system can do it."""
+def set_limits(seconds):
+    """Limit CPU seconds and memory where the operating system can do it."""
     try:
         import resource
     except ImportError:  # Windows: the parent's clock is the only limit
         return
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
 
@@ -101,8 +103,8 @@ def main():
         request = json.load(file)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[name] = "1"
-    set_limits()
-    sys.path.insert(0, request["root"])
+    set_limits(request["seconds"])
+    import_hook.install(request["root"])
     try:
         answer = {"rows": judge_entry(request)}
     except Exception as error:

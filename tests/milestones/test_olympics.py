@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import re
 import stat
 import zipfile
 
@@ -215,7 +216,112 @@ def test_options_without_a_class_are_refused(tmp_path):
         assert isinstance(error.value.code, str)
 
 
-def test_the_board_has_no_formulas():
-    assert [board.guarded(text) for text in ("=1", "+1", "-1", "@a", "\t=1", "a=1")] == [
-        "'=1", "'+1", "'-1", "'@a", "'\t=1", "a=1",
-    ]  # fmt: skip
+HOSTILE = [
+    "\x1b[31mred\x07",
+    " =1+1",
+    "=1",
+    "-1+2",
+    "\u202eada",
+    "a\nb",
+    "<script>",
+    "[red]",
+    "x" * 250,
+]
+
+
+@pytest.fixture
+def instant(tmp_path, monkeypatch):
+    """A judge that needs no time: an entry may name its process's end."""
+    fake = tmp_path / ".judge.py"
+    fake.write_text(FAKE_JUDGE)
+    monkeypatch.setattr(board, "JUDGE", fake)
+
+
+FAKE_JUDGE = """
+import json, os, sys, time
+request = json.load(open(sys.argv[1]))
+for word in request["toml"].split():
+    if word == "abort": os.abort()
+    if word == "sleep": time.sleep(60)
+    if word == "spin":
+        while time.process_time() < 1.1: pass
+row = dict(valid=True, reason="", interval=[.1, .2], bytes=1, flops=1, digest=request["name"])
+json.dump({"rows": {"smallest": row | {"right": 1, "n": 2}}}, open(sys.argv[2], "w"))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names that Windows does not have")
+def test_names_are_safe_on_the_terminal_on_the_page_and_in_the_table(tmp_path, instant):
+    (tmp_path / "zips").mkdir()
+    for number, name in enumerate(HOSTILE):
+        pair = {f"{name}.npz": b"", f"{name}.toml": b""}
+        hand_in(tmp_path / "zips", f"zip{number}", pair, zipped=True)
+        hand_in(tmp_path / "zips", name, {"e.npz": b"", "e.toml": b""})
+    learner = os.fsencode(tmp_path / "zips") + b"/\xff"
+    os.mkdir(learner)
+    for end in (b"npz", b"toml"):
+        with open(learner + b"/\xfe." + end, "wb") as file:
+            file.write(b"")
+    said = []
+    board.judge_class(tmp_path / "zips", report=lambda text, **options: said.append(text))
+    page, table = (
+        (tmp_path / "zips" / f"board.{end}").read_bytes().decode() for end in ("html", "csv")
+    )
+    for text in (*said, page, table):
+        assert not set(text) & set("\x1b\x07\u202e\udcff\udcfe")
+    assert all(line.count("\n") == 0 for line in said) and len(said) == 2 * len(HOSTILE) + 2
+    assert "<script" not in page and "&lt;script" in page
+    assert all(r"\udcff" in text and r"\udcfe" in text for text in ("\n".join(said), page, table))
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert len(rows) == 2 * len(HOSTILE) + 1
+    assert not [c for row in rows for c in row.values() if re.match(r"\s*[=+@-]\D", c)]
+
+
+def test_a_slow_or_broken_submission_costs_its_own_time_and_the_board_grows(
+    tmp_path, instant, monkeypatch
+):
+    monkeypatch.setattr(board, "SECONDS", 1)
+    monkeypatch.setattr(board, "SLOWER", 8)
+    monkeypatch.setattr(board, "MOST_WRITING", 1e9)  # the board is written each time
+    folder = tmp_path / "class"
+    for learner, words in {
+        "ada": "ok",
+        "mal": "abort ok sleep ok",
+        "spin": "spin ok",
+        "zoe": "ok",
+    }.items():
+        for number, word in enumerate(words.split()):
+            hand_in(folder, learner, {f"{number}.npz": b"", f"{number}.toml": word.encode()})
+    learners = []
+
+    def report(text, **options):
+        if (folder / "board.csv").exists():
+            rows = csv.DictReader(io.StringIO((folder / "board.csv").read_text()))
+            learners.append({row["learner"] for row in rows})
+
+    board.judge_class(folder, report=report)
+    assert {"ada"} in learners and learners[-1] == {"ada", "mal", "spin", "zoe"}
+    rows = list(csv.DictReader(io.StringIO((folder / "board.csv").read_text())))
+    ranked = {(row["learner"], row["entry"]) for row in rows if row["rank"]}
+    assert ranked == {("ada", "0"), ("mal", "1"), ("spin", "0"), ("zoe", "0")}
+    reasons = {(row["learner"], row["entry"]): row["reason"] for row in rows if not row["rank"]}
+    assert "its process ended" in reasons["mal", "0"] and "1 seconds" in reasons["mal", "2"]
+    assert all("entries before it" in reasons[key] for key in (("mal", "3"), ("spin", "1")))
+
+
+def test_entries_and_learners_of_one_name_are_all_on_the_board(tmp_path, instant):
+    pair = {"npz": b"", "toml": b""}
+    files = {f"{place}/e.{end}": data for place in "ab" for end, data in pair.items()}
+    for zipped in (False, True):
+        hand_in(tmp_path / "class", "ada", files, zipped)
+    _, rows = judged(tmp_path / "class")
+    assert [row["learner"] for row in rows] == ["ada"] * 4
+
+
+def test_a_board_that_cannot_be_written_leaves_the_old_one(tmp_path, instant, monkeypatch):
+    hand_in(tmp_path / "class", "ada", {"e.npz": b"", "e.toml": b""})
+    (tmp_path / "class" / "board.csv").write_text("the old one")
+    monkeypatch.setattr(board.csv_tables, "line", lambda row: "\ud800")
+    with pytest.raises(UnicodeError):
+        board.judge_class(tmp_path / "class", report=lambda *words, **options: None)
+    assert (tmp_path / "class" / "board.csv").read_text() == "the old one"

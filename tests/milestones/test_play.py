@@ -136,6 +136,17 @@ def test_a_character_that_the_model_has_not_learned_is_named(tmp_path, capsys):
     assert "'Ω'" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_the_tokens_of_another_persons_model_do_not_move_the_cursor(tmp_path, capsys, more):
+    tokenizer = CharTokenizer("\x1b]0;[2J\x07\x9b\u202e")
+    save_gpt(tmp_path / "gpt.npz", GPT(tokenizer.vocab_size, 8, 16, 1, 2), tokenizer)
+    gpt_play.play(
+        ["--model", str(tmp_path / "gpt.npz"), "--prompt", "[2J", "--tokens", "60", *more]
+    )
+    said = capsys.readouterr().out
+    assert not set(said) & set("\x1b\x07\x9b\u202e") and "x1b" in said
+
+
 def test_where_the_heads_look_is_told_and_drawn(file, capsys, typed, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     typed += ["/look", '/look "Emma," said']

@@ -21,6 +21,7 @@ import typer
 
 from tito import import_hook
 from tito.errors import Notice, TitoError, UsageError
+from tito.safe_text import spelled
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -118,10 +119,19 @@ def current_folder() -> Path:
 
 
 def echo(*renderables: RenderableType) -> None:
-    """Print text for people: wrapped to the width of a terminal, else not wrapped."""
-    from rich.console import Console
+    """Print text for people: wrapped to the width of a terminal, else not wrapped.
 
-    console = Console(
+    A learner's name, message or output does not move the cursor, whatever characters it has.
+    """
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class SafeConsole(Console):
+        def render(self, *given: Any) -> Iterator[Segment]:
+            for text, style, control in super().render(*given):
+                yield Segment(text if control else spelled(text), style, control)
+
+    console = SafeConsole(
         highlight=False,
         markup=False,
         width=None if sys.stdout.isatty() else 500,
@@ -135,7 +145,8 @@ def echo(*renderables: RenderableType) -> None:
 
 
 def fold(text: str, stream: TextIO, indent: int = 0) -> str:
-    """`text` wrapped to the width of the terminal, if `stream` is one."""
+    """Safe `text`, wrapped to the width of the terminal, if `stream` is one."""
+    text = spelled(text)
     if not stream.isatty():
         return text
     import shutil
@@ -260,13 +271,14 @@ def progress_bar(visible: bool) -> Iterator[Callable[[str, int, int], None]]:
         yield lambda what, done, of: None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("")
 
         def report(what: str, done: int, of: int) -> None:
-            bar.update(task, description=what, completed=done, total=of)
+            bar.update(task, description=escape(spelled(what)), completed=done, total=of)
 
         yield report
 

@@ -14,8 +14,6 @@ submission.py  the submission of a learner, before and after it is opened
 result.py      the result of one lesson of one learner
 arrival.py     when a file arrived, and the source of that time
 roster.py      the learners of the class, and which learner a submission belongs to
-csv_tables.py  CSV: reading other programs' tables, writing cells that never become a formula
-safe_text.py   make untrusted text safe to show in a terminal
 views.py       format results for the terminal
 sample.py      a sample class to try grading with
 Dockerfile     the grader as a container

@@ -17,7 +17,7 @@ from tito.grading.gradebook.history import Change, PointsChange
 from tito.grading.gradebook.late import shown
 from tito.grading.gradebook.rubric import WAITING
 from tito.grading.gradebook.views import history
-from tito.grading.safe_text import plain, visible
+from tito.safe_text import plain, visible
 from tito.views import count, table
 
 if TYPE_CHECKING:

@@ -65,7 +65,7 @@ class Milestone:
 
     goal     {name: the least that must be measured}
     at_most  {name: the most that may be measured}
-    seconds  how long it may take
+    seconds  how long it may take; an experiment, which has words, takes what it takes
     options  whether it takes words after its name
     after    the name of the milestone whose saved run it uses
     """
@@ -364,8 +364,9 @@ def execute(
         request |= {"root": str(root.path), "package": root.package, "texts": texts}
         request |= {"program": str(program.path), "seed": asked.seed, "words": list(asked.words)}
         paths["request"].write_text(json.dumps(request | {"does": does}), encoding="utf-8")
-        seconds = program.seconds if does == "run" else None
-        code = _run_process(paths["request"], seconds, out)
+        plays = does == "play"
+        seconds = None if plays or asked.words else program.seconds
+        code = _run_process(paths["request"], seconds, out, plays)
         if code is None:
             return {"error": f"It was still running after {program.seconds:g} s."}, None
         try:
@@ -384,18 +385,20 @@ def execute(
     return report, drawn
 
 
-def _run_process(request: Path, seconds: float | None, out: IO[str] | None) -> int | None:
+def _run_process(
+    request: Path, seconds: float | None, out: IO[str] | None, reads: bool
+) -> int | None:
     """The exit code of the process; None if it took too long, and was killed.
 
-    seconds  that it may take; None for as long as it wants: then it reads from the terminal, and
-             Ctrl-C is meant for it alone
+    seconds  that it may take; None for as long as it wants
+    reads    whether it reads from the terminal: then Ctrl-C is meant for it alone
     """
     process = subprocess.Popen(
         [sys.executable, "-I", "-B", "-X", "utf8", str(PROGRAM), str(request)],
-        stdin=None if seconds is None else subprocess.DEVNULL,
+        stdin=None if reads else subprocess.DEVNULL,
         stdout=out,
     )
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if seconds is None else None
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if reads else None
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:

@@ -325,3 +325,29 @@ def test_a_folder_that_is_gone_is_reported(root, tmp_path):
         2,
         "tito: The current folder no longer exists.",
     )
+
+
+NASTY = "a\x1b[2Jb\x07\x9bc\u202ed\ud800[red]e"
+SHOWN = r"a\x1b[2Jb\x07\x9bc\u202ed\ud800[red]e"
+
+
+def test_no_text_moves_the_cursor_whatever_prints_it(capsys):
+    """What a learner wrote reaches a terminal in names, messages and outputs."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from tito import views
+    from tito.cli import app
+    from tito.errors import UsageError
+
+    listing = views.table(NASTY)
+    listing.add_row(NASTY)
+    words = (NASTY, Text(NASTY, "red"), Group(NASTY, Text(NASTY)), views.Pieces([NASTY]), listing)
+    app.echo(*words)
+    app.warn(NASTY)
+    app.complain(UsageError(NASTY, NASTY))
+    out, err = capsys.readouterr()
+    # Rich leaves out \\x07, and cuts a cell of the table where its measured width ends.
+    assert out.count(SHOWN.replace(r"\x07", "")) + out.count(SHOWN) == 5, out
+    assert err.count(SHOWN) == 3
+    assert all(character == "\n" or character.isprintable() for character in out + err)

@@ -73,7 +73,7 @@ def feedback(
     from tito.grading.gradebook import deliver, enrollment, views
     from tito.grading.gradebook import feedback as pages
     from tito.grading.intake.collect import find_submissions, moodle_numbers
-    from tito.grading.safe_text import plain
+    from tito.safe_text import plain
 
     course = current_root(root)
     place = current_folder() / folder.expanduser()
@@ -118,7 +118,7 @@ def feedback(
 
 
 def show_delivery(delivery: "Delivery", path: Path, kind: str) -> None:
-    from tito.grading.safe_text import plain
+    from tito.safe_text import plain
     from tito.views import count
 
     if delivery.students:

@@ -290,7 +290,7 @@ def graded_in_this_run(
 
 def warn_of_strangers(submissions: Sequence["Submission"]) -> None:
     """Warn of graded work whose learners are not in the roster, or of which it has several."""
-    from tito.grading.safe_text import plain
+    from tito.safe_text import plain
 
     unknown = [submission for submission in submissions if not submission.known]
     doubts = {s.student: note for s in unknown for note in s.notes if " may belong to " in note}
@@ -311,7 +311,7 @@ def warn_of_strangers(submissions: Sequence["Submission"]) -> None:
 def warn_of_what_is_left(progress: "Progress") -> None:
     """Warn of submissions that were not graded. Raises MachineError if grading them failed."""
     from tito.grading.run import ATTEMPTS
-    from tito.grading.safe_text import plain
+    from tito.safe_text import plain
 
     if progress.interrupted:
         names = list(map(plain, progress.interrupted))

@@ -361,7 +361,7 @@ def gradebook_roster(
 def show_enrollment(enrolled: "Enrollment", csv: Path, whole_class: bool, json: bool) -> None:
     from tito import views as general
     from tito.grading.gradebook import views
-    from tito.grading.safe_text import plain
+    from tito.safe_text import plain
 
     if json:
         echo_json(asdict(enrolled))

@@ -61,7 +61,7 @@ def similar(
     from tito.grading.gradebook import enrollment
     from tito.grading.jail import jail
     from tito.grading.page import similarity
-    from tito.grading.safe_text import plain
+    from tito.safe_text import plain
 
     jail.check_system()
     course = current_course(root)

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tito.csv_tables import decoded, normalised, table
 from tito.errors import UsageError
-from tito.grading.csv_tables import decoded, normalised, table
 from tito.grading.roster import Learner, learner_of, shown
 
 # A learner's id comes from the first of these columns in which every line has a different text.

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from tito import files
+from tito.csv_tables import Id, line
 from tito.errors import UsageError
 from tito.grading import roster
-from tito.grading.csv_tables import Id, line
 from tito.grading.gradebook import late
 from tito.grading.gradebook.feedback import FeedbackPage
 from tito.grading.submission import Upload

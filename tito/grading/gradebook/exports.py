@@ -33,14 +33,14 @@ from pathlib import Path
 from typing import Any
 
 from tito import files
+from tito.csv_tables import Id, line
 from tito.errors import UsageError
-from tito.grading.csv_tables import Id, line
 from tito.grading.gradebook import enrollment, html_pages, late
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.rubric import WAITING, GradedAnswer
 from tito.grading.result import VERDICTS, CheckResult
-from tito.grading.safe_text import visible
+from tito.safe_text import visible
 
 Graded = tuple[ClassMember, list[Grade | None]]
 Lessons = dict[str, tuple[int, str, int]]  # {lesson: (number, title, today's maximum)}

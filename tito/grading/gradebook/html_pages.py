@@ -13,7 +13,7 @@ from typing import Any
 
 from tito import files
 from tito.errors import MachineError
-from tito.grading.safe_text import one_line, visible
+from tito.safe_text import one_line, visible
 
 # file names that Windows reserves for devices
 RESERVED = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9])")

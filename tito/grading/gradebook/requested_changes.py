@@ -23,8 +23,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tito.csv_tables import decoded, normalised, table
 from tito.errors import TitoError, UsageError
-from tito.grading.csv_tables import decoded, normalised, table
 from tito.grading.gradebook import late
 from tito.grading.gradebook.tables import CUT, clean
 

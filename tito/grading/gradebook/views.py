@@ -19,7 +19,7 @@ from tito.grading.gradebook.grade import ClassMember, Comment, Grade, OverrideRe
 from tito.grading.gradebook.history import Change
 from tito.grading.gradebook.late import shown
 from tito.grading.gradebook.requested_changes import RequestedChange
-from tito.grading.safe_text import plain, visible
+from tito.safe_text import plain, visible
 from tito.views import count, table
 
 NAMED = 10  # learners that a sentence names

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from datetime import datetime, timezone, tzinfo
 from pathlib import Path
 
+from tito.csv_tables import decoded, normalised, table
 from tito.errors import UsageError
 from tito.grading.arrival import NOBODY, Arrived
-from tito.grading.csv_tables import decoded, normalised, table
 from tito.grading.roster import BRIGHTSPACE, CANVAS, ID, MOODLE, Learner, shown, words_of
 
 TIME_COLUMNS = {  # {column: source of the time, a key of arrival.SAID}

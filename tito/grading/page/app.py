@@ -35,8 +35,8 @@ from tito.grading.page.class_list import ClassList, Filter, Openings, Submission
 from tito.grading.page.questions import Questions, number_in, points_in
 from tito.grading.page.submission_page import ShownLearner, SubmissionView
 from tito.grading.result import VERDICTS
-from tito.grading.safe_text import visible
 from tito.lesson.lesson_format import Question
+from tito.safe_text import visible
 
 HOST = "127.0.0.1"
 NEEDING = 50  # submissions that need a person, on the first page

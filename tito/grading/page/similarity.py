@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from tito.grading.gradebook import html_pages
-from tito.grading.safe_text import one_line, visible
 from tito.lesson import cells
 from tito.lesson.course import Entry
+from tito.safe_text import one_line, visible
 
 RUN = 8  # tokens of a run
 LEAST = 40  # tokens that a listed pair must share; fewer are shared by chance

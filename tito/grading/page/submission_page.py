@@ -14,7 +14,7 @@ from tito.grading.gradebook.history import Change
 from tito.grading.page import lexer
 from tito.grading.page.class_list import Filter
 from tito.grading.result import CheckResult
-from tito.grading.safe_text import visible
+from tito.safe_text import visible
 
 MARK = re.compile(r"# ?%%")  # how a cell begins
 EXERCISE = re.compile(r"\bexercise=\"([^\"]*)\"")

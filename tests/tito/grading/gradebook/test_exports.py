@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 from some_results import read_roster, remember_roster, result, save, set_comment, set_points
 
+from tito import csv_tables
 from tito.errors import TitoError
-from tito.grading import csv_tables
 from tito.grading.gradebook import (
     enrollment,
     exports,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tito.grading import safe_text
+from tito import safe_text
 from tito.grading.gradebook import html_pages
 
 NASTY = [
