@@ -2,8 +2,8 @@
 learner's folder stops tito.
 
 An environment may serve a course and several workspaces, each with its own `tinytorch/`, and
-another copy may be on PYTHONPATH. Each Python of the environment runs `start` (tinytorch-root.pth,
-see hatch_build.py), so this file costs each of them time: it imports nothing that is not there yet.
+another copy may be on PYTHONPATH. Python runs `install` at each start (tinytorch-root.pth, see
+hatch_build.py), so this file costs every start of Python: it imports nothing that is not there yet.
 
 The root is the nearest folder upward with a `tito.toml`:
 1. from the script being run, whatever the current folder is;
@@ -36,21 +36,10 @@ except Exception: pass
 sys.path.reverse()
 """
 INSTALL = """try:
- tito.import_hook.start()
+ tito.import_hook.install()
  tito.learn.check_builtin.install()
 except Exception: pass
 """
-
-
-def start() -> None:
-    """What is done at each start of Python."""
-    finder = install()
-    name, is_module = program()
-    if name.split(".")[0] == "tito" if is_module else name in SCRIPTS:
-        finder.leave_out = foreign_folders()
-        finder.arrange_path()
-    elif is_module and name in TOOLS and root_above(os.getcwd()):
-        finder.look_last = os.getcwd()
 
 
 def program() -> tuple[str, bool]:
@@ -73,7 +62,7 @@ def program() -> tuple[str, bool]:
 
 
 def foreign_folders() -> frozenset[str]:
-    """The folders on sys.path that are not of this Python, which its children do not get either."""
+    """The folders on sys.path that do not belong to this Python. Its children do not get them."""
     value = os.environ.pop("PYTHONPATH", "")
     os.environ.pop("TINYTORCH_ROOT", "")
     os.environ.setdefault("TITO_PYTHONPATH", value)  # `tito doctor` looks into them
@@ -84,7 +73,7 @@ def foreign_folders() -> frozenset[str]:
     )
 
 
-def install(root: str | None = None) -> "RootFinder":
+def install(root: str | None = None) -> None:
     """Let `import tinytorch` find the root's package. A given `root` stays in force."""
     for finder in sys.meta_path:
         if isinstance(finder, RootFinder):
@@ -92,9 +81,13 @@ def install(root: str | None = None) -> "RootFinder":
     else:
         finder = RootFinder()
         sys.meta_path.insert(0, finder)  # first: before anything on PYTHONPATH
+        name, is_module = program()
+        if name.split(".")[0] == "tito" if is_module else name in SCRIPTS:
+            finder.leave_out = foreign_folders()
+        elif is_module and name in TOOLS and root_above(os.getcwd()):
+            finder.look_last = os.getcwd()
     if root is not None:
         finder.root = os.path.abspath(root)
-    return finder
 
 
 class RootFinder:
@@ -103,7 +96,7 @@ class RootFinder:
     look_last = ""  # a folder that is to be the last
 
     def arrange_path(self) -> None:
-        """Python puts the current folder first on sys.path after `start`, hence each time."""
+        """Python puts the current folder first on sys.path after `install`, hence each time."""
         if not self.leave_out.isdisjoint(sys.path):
             sys.path[:] = [folder for folder in sys.path if folder not in self.leave_out]
         if self.look_last and sys.path[0] == self.look_last:

@@ -7,8 +7,8 @@ While the page is open, it looks every second at `version.js` beside it, and loa
 the same place when the lesson was tested.
 
 A lesson may be another person's. Its text runs no script and loads nothing from another machine:
-what is not plain text is compared with what is allowed here, and the page forbids the rest to the
-browser.
+elements, attributes and addresses are compared with lists, and a policy in the page forbids the
+rest to the browser.
 """
 
 import base64
@@ -337,8 +337,8 @@ def _renderer() -> Callable[[str], str]:
 def mathml(formula: "Element") -> str:
     """A formula as text for a page. Raises ValueError for an element that no formula needs.
 
-    latex2mathml writes characters as `&#x2061;` into its elements, and passes on what was in the
-    formula: the characters are read before the whole is escaped.
+    latex2mathml writes characters as `&#x2061;` into its elements, beside the author's own text:
+    they are read, then everything is escaped once.
     """
     from xml.etree.ElementTree import tostring
 
