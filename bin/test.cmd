@@ -3,6 +3,7 @@ rem The test suite on Windows; bin/test does the same on other systems. It has n
 setlocal
 set "PYTHONHOME="
 set "PYTHONPATH="
+set "TINYTORCH_ROOT="
 set "PYTHONDONTWRITEBYTECODE="
 cd /d "%~dp0.." || exit /b 3
 rem `tito --version` makes the environment, whose Python then adds the packages for tests.
