@@ -73,6 +73,21 @@ class Answer:
 
 
 @dataclass
+class ExerciseCell:
+    """A cell of a lesson file that has the mark of an exercise, or defines what it asks for.
+
+    words        where it is and what it does: "cell 9: not exported, so it does not count"
+    counts       whether what was graded comes from it
+    first, last  its lines in the code that is saved, from 1
+    """
+
+    words: str
+    counts: bool
+    first: int
+    last: int
+
+
+@dataclass
 class LessonResult:
     """One lesson of one learner, on the base that counts.
 
@@ -92,6 +107,7 @@ class LessonResult:
     code       the text that was graded, as `packed` makes it, for the gradebook to keep
                beside the results; b"" where it has been kept, or there is none
     answers    an Answer for each question of the lesson, when there was a file of it
+    cells      {exercise: its cells in the file}
     """
 
     student: str
@@ -111,6 +127,7 @@ class LessonResult:
     notes: list[str] = field(default_factory=list)
     entry: str = ""
     answers: list[Answer] = field(default_factory=list)
+    cells: dict[str, list[ExerciseCell]] = field(default_factory=dict)
     code: bytes = field(default=b"", compare=False, repr=False)
 
     @property
@@ -162,7 +179,11 @@ class LessonResult:
         """The result, read from the values of `as_json`."""
         checks = [CheckResult(**check) for check in value["checks"]]
         answers = [Answer(**answer) for answer in value.get("answers", ())]
-        return cls(**value | {"checks": checks, "answers": answers})
+        cells = {
+            exercise: [ExerciseCell(**cell) for cell in listed]
+            for exercise, listed in value.get("cells", {}).items()
+        }
+        return cls(**value | {"checks": checks, "answers": answers, "cells": cells})
 
 
 @dataclass(frozen=True)

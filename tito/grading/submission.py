@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tito.grading.arrival import NOBODY, Arrived
-from tito.lesson.cells import Source
+from tito.lesson.cells import Cell, Source
 
 Order = tuple[datetime, datetime, list[tuple[int, int, str]]]
 
@@ -112,6 +112,17 @@ class LessonFile:
     sha256: str = hashlib.sha256().hexdigest()
     entry: str = ""
     code: str = ""
+
+    def lines(self, cell: Cell) -> tuple[int, int]:
+        """The first and the last line of a cell in `code`, from 1."""
+        assert self.source
+        length = cell.source.count("\n") + 1
+        if not self.is_notebook:
+            return max(1, cell.line - cell.gap), cell.line + length - 1
+        above = self.source.cells[: self.source.cells.index(cell)]
+        # of each cell its head, its lines, and an empty line
+        first = 1 + sum(other.source.count("\n") + 3 for other in above)
+        return first, first + length
 
 
 @dataclass

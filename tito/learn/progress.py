@@ -179,11 +179,9 @@ def code_of(source: cells.Source, lesson: Lesson) -> str:
 def exercise_hashes(entry: Entry, source: cells.Source) -> dict[str, str]:
     """{exercise: a hash of the learner's code in its cell}."""
     return {
-        f"{entry.name}-{cell.exercise}": hashlib.sha256(
-            cell.source.strip().encode("utf-8", "surrogatepass")
-        ).hexdigest()[:16]
-        for cell in source.cells
-        if cell.exercise
+        exercise.id: cells.hash_of(cell.source.strip())
+        for exercise in entry.declared.exercises
+        if (cell := source.cell(exercise.name))
     }
 
 

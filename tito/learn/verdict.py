@@ -108,11 +108,11 @@ class LessonTest:
         """{exercise: where it is in the learner's file}."""
         path = self.entry.relative(self.source.path)
         return {
-            f"{self.entry.name}-{cell.exercise}": Place(
+            exercise.id: Place(
                 path, cell.line, cell.number if self.source.is_notebook else None, None
             )
-            for cell in self.source.cells
-            if cell.exercise
+            for exercise in self.entry.declared.exercises
+            if (cell := self.source.cell(exercise.name))
         }
 
     def place(self, cell_number: int, line: int | None = None) -> str:
@@ -405,8 +405,8 @@ def _causes(test: LessonTest, wrong: set[str]) -> dict[str, str]:
     definers: dict[str, str] = {}  # {function: the exercise that defines it}
     causes: dict[str, str] = {}
     for cell in test.source.cells:
-        tree = cells.tree_or_none(cell.source) if cell.exercise else None
-        if not tree:
+        counts = cell.exercise and cell is test.source.cell(cell.exercise)
+        if not (counts and (tree := cells.tree_or_none(cell.source))):
             continue
         called = [
             definers[node.id]

@@ -155,12 +155,18 @@ class Source:
         ]
 
     def cell(self, exercise: str) -> Cell | None:
-        """The first cell that is the exercise of that name, or None."""
-        return next((c for c in self.cells if c.exercise == exercise), None)
+        """The cell that is the exercise of that name, or None. Of several the one that counts: the
+        last that goes into the package, or the first where none does.
+        """
+        return self._counting([c for c in self.cells if c.exercise == exercise])
 
     def task_cell(self, name: str) -> Cell | None:
-        """The first cell that is the exercise or question of that name, or None."""
-        return next((c for c in self.cells if c.task == name), None)
+        """The same of an exercise or question."""
+        return self._counting([c for c in self.cells if c.task == name])
+
+    def _counting(self, marked: list[Cell]) -> Cell | None:
+        exported = [c for c in marked if c in self.exported]
+        return next(iter(exported[-1:] or marked), None)
 
     def replaced(self, cell: Cell, text: str) -> str:
         """The script's text with the source of one cell replaced."""

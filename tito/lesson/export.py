@@ -12,6 +12,7 @@ import itertools
 import os
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,11 +21,13 @@ from tito.errors import WorkError
 from tito.lesson import cells
 from tito.lesson.checks import IMPORTS
 from tito.lesson.course import Entry
-from tito.lesson.lesson_format import MARK, Lesson, stub
+from tito.lesson.lesson_format import MARK, Exercise, Lesson, stub
 
 LONGEST = 120  # characters in an import line before it is folded
 CHECKSUM = re.compile(r"# checksum: (\w+)\n")
 DEFINED = re.compile(r"^(?:async )?(?:def|class) (\w+)", re.M)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+SETTERS = {"setattr", "__setattr__", "__setitem__", "setdefault", "update", "exec"}
 SKIPPED = "# From the course's own {source} by `tito skip`"
 
 
@@ -145,6 +148,76 @@ def defined(node: ast.stmt) -> list[str]:
     return [
         leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)
     ]
+
+
+@functools.cache
+def asked_names(exercise: Exercise) -> list[str]:
+    """The names that an exercise defines."""
+    return [
+        name
+        for node in cells.tree_of(exercise.cell.source).body
+        if not isinstance(node, ast.Assign) or isinstance(node.targets[0], ast.Name)
+        for name in defined(node)
+    ]
+
+
+def definitions(module: ExportedModule) -> dict[str, list[cells.Cell]]:
+    """{name: the cells that define or change it, in the order of the module}: the last counts."""
+    by_line = sorted((line, name) for name, line in bindings(cells.tree_of(module.text)))
+    definers: dict[str, dict[cells.Cell, None]] = {}
+    for line, name in by_line:
+        if place := module.origin[line - 1]:
+            known = definers.setdefault(name, {})
+            known.pop(place[0], None)
+            known[place[0]] = None
+    return {name: list(known) for name, known in definers.items()}
+
+
+def bindings(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """(name, line) of all that gives a name of the module a value or changes what it holds: also in
+    a branch, as `f.__code__ = ...`, by `global`, or spelled out, as in `globals()["f"] = ...`.
+    """
+    pending: list[tuple[ast.AST, bool]] = [(tree, True)]  # whether names in it are the module's
+    while pending:
+        node, is_outside = pending.pop()
+        names: list[str] = []
+        if isinstance(node, ast.Global):
+            names = node.names
+        elif isinstance(node, ast.Call) and _last_word(node.func) in SETTERS:
+            names = [keyword.arg for keyword in node.keywords if keyword.arg]
+            names += [word for part in node.args for word in _spelled(part)]
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            names = [*_spelled(node.slice), *_first_word(node) * is_outside]
+        elif is_outside and isinstance(node, ast.alias):
+            names = [node.asname or node.name.partition(".")[0]]
+        elif is_outside and isinstance(getattr(node, "ctx", None), ast.Store):
+            names = _first_word(node)
+        elif is_outside and (name := getattr(node, "name", None) or getattr(node, "rest", None)):
+            names = [name]  # of def, class, except, case
+        yield from ((name, node.lineno) for name in names)  # type: ignore[attr-defined]
+        inside = is_outside and not isinstance(node, SCOPES)
+        inner = list(ast.iter_child_nodes(node))
+        if isinstance(node, ast.comprehension):  # its variables are its own
+            inner.remove(node.target)
+        pending += [(one, inside) for one in inner]
+
+
+def _last_word(node: ast.expr) -> str:
+    """`update` of `globals().update`."""
+    return getattr(node, "attr", "") or getattr(node, "id", "")
+
+
+def _first_word(node: ast.AST) -> list[str]:
+    """`f` of `f.memory[0]`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return [node.id] if isinstance(node, ast.Name) else []
+
+
+def _spelled(node: ast.AST) -> list[str]:
+    """The words of a string."""
+    text = node.value if isinstance(node, ast.Constant) else ""
+    return re.findall(r"\w+", text) if isinstance(text, str) else []
 
 
 @functools.cache  # `tito watch` asks at each save

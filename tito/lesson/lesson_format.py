@@ -255,6 +255,10 @@ class Lesson:
         return "\n".join(out + lines[line - 1 :])
 
     @cached_property
+    def released_source(self) -> cells.Source:
+        return cells.parse(self.path, self.released)
+
+    @cached_property
     def released_facts(self) -> str:
         """What the lesson.toml of a release says in addition: the words about pictures that
         answer a question, which learners' chapters leave out, {hash of the code: the comments}.

@@ -248,3 +248,16 @@ def test_notebook_sources_may_be_lists_of_lines(tmp_path):
     path = tmp_path / "x_dev.ipynb"
     path.write_text(json.dumps(book), encoding="utf-8")
     assert cells.read(path).cells[0].source == "a = 1\nb = 2"
+
+
+def test_of_several_cells_of_an_exercise_the_last_that_is_exported_counts():
+    """It is the one whose definition the module has in the end."""
+    mark, export = '# %% exercise="one"\n', "#| export\n"
+    for text, number in (
+        (f"{mark}a = 1\n{mark}{export}a = 2\n{mark}a = 3\n", 2),
+        (f"{mark}{export}a = 1\n{mark}{export}a = 2\n# %%\n{export}a = 3\n", 2),
+        (f"{mark}a = 1\n{mark}a = 2\n", 1),
+    ):
+        source = cells.parse(Path("a.py"), text)
+        assert source.cell("one") is source.task_cell("one") is source.cells[number - 1]
+    assert source.cell("two") is source.task_cell("two") is None

@@ -248,3 +248,49 @@ def test_the_end_of_a_skip_saves_nothing(small_workspace):
         True,
         None,
     )
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(): pass",
+        "class f: pass",
+        "f: int = 1",
+        "if 1:\n    f = 1",
+        "(f, g), *h = x",
+        "import f",
+        "from a import b as f",
+        "for f in x: pass",
+        "with a as f: pass",
+        "[n for n in x if (f := n)]",
+        "match x:\n    case [*f]: pass",
+        "match x:\n    case {1: 2, **f}: pass",
+        "f.__code__ = g.__code__",
+        "f.memory[0].x = 1",
+        "def g():\n    def h():\n        global f\n        f = 1",
+        "def g():\n    globals()['f'] = 1",
+        "globals().update(f=1)",
+        "setattr(module, 'f', 1)",
+        "vars().__setitem__('f', 1)",
+        "exec('def f(): pass')",
+    ],
+)
+def test_whatever_gives_a_name_of_a_module_a_value_is_found(code):
+    assert "f" in dict(export.bindings(ast.parse(code)))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "f(1)",
+        "print('f')",
+        "def g(f):\n    f = f.x = 1",
+        "class g:\n    f = 1",
+        "[f for f in x]",
+        "lambda f: f",
+        "x.f = 1",
+        "__all__ = ['f']",
+    ],
+)
+def test_what_only_uses_a_name_or_has_one_of_its_own_defines_nothing(code):
+    assert "f" not in dict(export.bindings(ast.parse(code)))

@@ -150,6 +150,7 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
             entry=file.entry if file else "",
             code=packed(file.code) if file and file.code else b"",
             answers=work.code(entry.name).answers or answers_in(entry),
+            cells=work.code(entry.name).cells,
         )
 
     def key(self, entry: Entry, contents: Contents) -> str:

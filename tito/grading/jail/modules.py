@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from importlib import metadata
 
 from tito.errors import TitoError
-from tito.grading.result import Answer
+from tito.grading.result import Answer, ExerciseCell
 from tito.grading.submission import LessonFile
 from tito.lesson import cells, export
 from tito.lesson.course import Entry, Root
-from tito.lesson.lesson_format import LONGEST_ANSWER, answer_in
+from tito.lesson.lesson_format import LONGEST_ANSWER, Exercise, answer_in
 from tito.lesson.outcome import clean
 
 LONGEST_LINE = 200  # characters of a learner's line that is shown
@@ -30,6 +30,7 @@ class Code:
              "line 12: text", or ""
     written  whether an exercise differs from the release, or a question is answered
     answers  rubric.Answer for each question
+    cells    {exercise: its cells in the learner's file}
     given_up exercises that the learner has marked as given up: they earn no points
     lost     {exercise: a sentence about a given line that has no effect any more}
     ours     whether no line of it is the learner's: it is the released lesson, or the solved one
@@ -39,6 +40,7 @@ class Code:
     places: list[str] = field(default_factory=list)
     written: bool = True
     answers: list[Answer] = field(default_factory=list)
+    cells: dict[str, list[ExerciseCell]] = field(default_factory=dict)
     given_up: list[str] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
     ours: bool = False
@@ -62,15 +64,67 @@ def compiled(entry: Entry, file: LessonFile) -> Code:
             code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
         ours = not written and module.text == released_text(entry)
         places, given_up = places_of(module, file.source), lesson.given_up(file.source)
-        lost = lesson.lost_lines(file.source)
-        return Code(marshal.dumps(code), places, written, answers, given_up, lost, ours)
+        shown, lost = cells_of(entry, file, module), lesson.lost_lines(file.source)
+        return Code(marshal.dumps(code), places, written, answers, shown, given_up, lost, ours)
     except TitoError as error:
         why = error.what
         if "no cell that begins" not in why:
             why = f"{error.what} {error.remedy}"
     except (SyntaxError, ValueError, RecursionError) as error:
         why = f"syntax error: {getattr(error, 'msg', None) or error}"
-    return Code(clean(why), answers=answers)
+    return Code(clean(why), answers=answers, cells=cells_of(entry, file))
+
+
+def cells_of(
+    entry: Entry, file: LessonFile, module: export.ExportedModule | None = None
+) -> dict[str, list[ExerciseCell]]:
+    """{exercise: the cells of a learner's file that have its mark, or define what it asks for}.
+
+    module  what was made of the file; None if it has an error
+    """
+    assert file.source
+    definers = export.definitions(module) if module else {}
+    given = {cell.source for cell in entry.declared.released_source.cells if not cell.exercise}
+    shown: dict[str, list[ExerciseCell]] = {}
+    for exercise in entry.declared.exercises:
+        chains = {
+            name: [cell for cell in definers.get(name, ()) if cell.source not in given]
+            for name in (export.asked_names(exercise) if module else ())
+        }
+        shown[exercise.id] = [
+            ExerciseCell(*_words_of(file.source, cell, exercise, chains), *file.lines(cell))
+            for cell in file.source.cells
+            if cell.exercise == exercise.name or any(cell in chain for chain in chains.values())
+        ]
+    return shown
+
+
+def _words_of(
+    source: cells.Source,
+    cell: cells.Cell,
+    exercise: Exercise,
+    chains: dict[str, list[cells.Cell]],
+) -> tuple[str, bool]:
+    """(what a cell does for an exercise, whether it counts). chains: {name: the cells that define
+    it, the last of which counts}, {} where nothing does.
+    """
+
+    def place(one: cells.Cell) -> str:
+        return f"cell {one.number}" if source.is_notebook else f"line {one.line}"
+
+    last = {name: chain[-1] for name, chain in chains.items() if cell in chain}
+    does = [
+        f"defines {name}, and counts"
+        if one is cell
+        else f"{name} is defined or changed again in {place(one)}"
+        for name, one in last.items()
+    ]
+    if cell not in source.exported:
+        does = ["not exported, so it does not count"]
+    elif not does:
+        does = [f"defines no {', '.join(chains)}, so it does not count" if chains else "exported"]
+    mark = "" if cell.exercise == exercise.name else ", without this exercise's mark"
+    return f"{place(cell).capitalize()}{mark}: {', '.join(does)}", cell in last.values()
 
 
 def answers_in(entry: Entry, source: cells.Source | None = None) -> list[Answer]:
@@ -112,8 +166,8 @@ def reference(entry: Entry) -> Code:
 def released_text(entry: Entry) -> str:
     """The module of a lesson as learners get it."""
     lesson = entry.declared
-    source = cells.parse(entry.script, lesson.released)
-    return export.build(source, lesson, entry.relative(entry.script), entry.root.package).text
+    where = entry.relative(entry.script)
+    return export.build(lesson.released_source, lesson, where, entry.root.package).text
 
 
 @functools.cache

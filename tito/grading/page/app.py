@@ -344,7 +344,7 @@ class GraderPage:
         view = self._view(session, request, self.filter_of(session, request.query_params))
         if not view:
             return self.missing(session, "There is no such submission.")
-        return self.show(session, "file.html", view=view, cells=submission_page.cells_of(view))
+        return self.show(session, "file.html", view=view, lines=submission_page.lines_of(view))
 
     def act(self, request: Request, session: GraderSession) -> Response:
         """Do what a form of a submission asks for."""

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 from tito.grading.gradebook import html_pages
-from tito.lesson import cells
 from tito.lesson.course import Entry
 from tito.safe_text import one_line, visible
 
@@ -136,9 +135,9 @@ class Pair:
 def released_code(last: Entry) -> ReleasedCode:
     """What the released lessons of the course hold, up to the lesson `last`."""
     entries = [entry for entry in last.root.lessons if entry.number <= last.number]
-    texts = [
-        cell.source for entry in entries for cell in _released(entry) if cell.kind == "code"
-    ] + [entry.declared.released_checks for entry in entries]
+    released = [cell for entry in entries for cell in entry.declared.released_source.cells]
+    texts = [cell.source for cell in released if cell.kind == "code"]
+    texts += [entry.declared.released_checks for entry in entries]
     vocabulary = frozenset(re.findall(r"[^\W\d]\w*", "\n".join(texts)))
     runs: Runs = {}
     for text in texts:
@@ -148,11 +147,6 @@ def released_code(last: Entry) -> ReleasedCode:
         frozenset(line.strip() for text in texts for line in text.split("\n")),
         frozenset(runs),
     )
-
-
-@cache
-def _released(entry: Entry) -> Any:
-    return cells.parse(entry.script, entry.declared.released).cells
 
 
 Columns = list[tuple[str, list[Any] | None, list[Any] | None]]  # see `side_by_side`
@@ -283,14 +277,14 @@ def written(entry: Entry, file: Any) -> dict[str, str]:
 
     file  what has the `source` of a lesson: the course's own, or a learner's LessonFile
     """
-    released = {cell.source for cell in _released(entry)}
+    released = {cell.source for cell in entry.declared.released_source.cells}
     ids = {exercise.name: exercise.id for exercise in entry.declared.exercises}
     exercises: dict[str, str] = {}
     own: dict[str, str] = {}
     for cell in file.source.cells:
         if cell.kind != "code" or cell.checks or cell.source in released:
             continue
-        if (id := ids.get(cell.exercise)) and id not in exercises:
+        if (id := ids.get(cell.exercise)) and cell is file.source.cell(cell.exercise):
             exercises[id] = cell.source
         else:
             own[f"own cell {len(own) + 1}"] = cell.source

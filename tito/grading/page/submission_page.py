@@ -1,6 +1,5 @@
 """The page of a submission: its exercises with their checks, and its code."""
 
-import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -13,11 +12,9 @@ from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import Change
 from tito.grading.page import lexer
 from tito.grading.page.class_list import Filter
-from tito.grading.result import CheckResult
+from tito.grading.result import CheckResult, ExerciseCell
 from tito.safe_text import visible
 
-MARK = re.compile(r"# ?%%")  # how a cell begins
-EXERCISE = re.compile(r"\bexercise=\"([^\"]*)\"")
 WITH_KEY = 9  # comments that have a key
 BLANK = (WORDS["unwritten"], WORDS["not run"])
 LETTERS, LINES = 400_000, 20_000  # of code that are shown
@@ -90,7 +87,7 @@ class ExercisePart:
     """An exercise's code beside its checks; checks: what their lines show."""
 
     name: str
-    cell: "CodeCell | None"
+    cells: list["CodeCell"]
     checks: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -108,18 +105,20 @@ class ExercisePart:
 
 def exercises_of(view: SubmissionView) -> dict[str, list[ExercisePart]]:
     """The exercises: "wrong", "blank" (nothing is written, or no check ran) and "right"."""
-    cells = {cell.exercise: cell for cell in cells_of(view) if cell.exercise}
-    lesson = f"{view.grade.lesson}-"  # how an exercise's id begins; its cell has the rest
+    lines = lines_of(view)
     parts: dict[str, ExercisePart] = {}
     last: dict[str, str] = {}  # {exercise: the message of its last check}
     for check in view.grade.result.checks:
         name = check.exercise
-        cell = cells.get(name) or cells.get(name.removeprefix(lesson))
         line = _check_line(view, check)
         # A message that several checks in a row have is shown once.
         line["again"] = bool(line["message"]) and line["message"] == last.get(name)
         last[name] = line["message"] or last.get(name, "")
-        parts.setdefault(name, ExercisePart(name, cell)).checks.append(line)
+        if name not in parts:
+            cells = view.grade.result.cells.get(name, ())
+            shown = [CodeCell(lines[cell.first - 1 : cell.last], cell) for cell in cells]
+            parts[name] = ExercisePart(name, shown)
+        parts[name].checks.append(line)
     groups: dict[str, list[ExercisePart]] = {"wrong": [], "blank": [], "right": []}
     for part in parts.values():
         blank = all(check["word"] in BLANK for check in part.checks)
@@ -155,39 +154,22 @@ Pieces = list[tuple[str, str]]  # [(class, text)]
 
 @dataclass
 class CodeCell:
-    """A cell of a lesson file. lines: [(number, pieces)], ready to be shown."""
+    """A cell of an exercise. lines: [(number, pieces)], ready to be shown; [] where not saved."""
 
-    exercise: str
     lines: list[tuple[int, Pieces]]
+    cell: ExerciseCell
 
 
-def cells_of(view: SubmissionView) -> list[CodeCell]:
-    """The code of a submission, cell by cell."""
+def lines_of(view: SubmissionView) -> list[tuple[int, Pieces]]:
+    """The numbered lines of a submission's code, with escapes for invisible characters. The
+    template escapes markup. Who the learner is is hidden in comments and strings, but not in names
+    of functions. Code that was not highlighted is treated like a comment.
+    """
     if not view.code:
         return []
-    cells: list[CodeCell] = []
-    for number, line in lines_of(view.code, view.shown.hide):
-        text = "".join(part for _, part in line)
-        if MARK.match(text) or not cells:
-            name = EXERCISE.search(text) if MARK.match(text) else None
-            cells.append(CodeCell(name[1] if name else "", []))
-        cells[-1].lines.append((number, line))
-    for cell in cells:
-        while len(cell.lines) > 1 and not "".join(part for _, part in cell.lines[-1][1]).strip():
-            cell.lines.pop()
-    return cells
-
-
-def lines_of(code: str, hide: Callable[[str], str] = str) -> list[tuple[int, Pieces]]:
-    """The numbered lines of Python code, with escapes for invisible characters. The template
-    escapes markup.
-
-    hide  as in ShownLearner, applied to comments and strings, but not to names of functions. Code
-          that was not highlighted is treated like a comment.
-    """
     lines: list[Pieces] = [[]]
-    for short, word in lexer.words_of(visible(code, LETTERS, LINES)):
-        text = hide(word) if short in ("c", "s", lexer.UNKNOWN) else word
+    for short, word in lexer.words_of(visible(view.code, LETTERS, LINES)):
+        text = view.shown.hide(word) if short in ("c", "s", lexer.UNKNOWN) else word
         short = short.strip(lexer.UNKNOWN)
         for number, part in enumerate(text.split("\n")):
             if number:

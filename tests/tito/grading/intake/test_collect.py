@@ -208,6 +208,16 @@ def test_of_several_files_the_one_with_more_written_counts(inbox, lessons):
     ]
 
 
+def test_an_exercise_is_written_where_the_cell_that_counts_is(inbox, lessons):
+    """Also with a copy of the stub above it; the other file has one exercise of two."""
+    stub = next(cell for cell in released(lessons).split("# %% ") if 'exercise="double"' in cell)
+    head, mark, rest = NUMBERS.partition('# %% exercise="double"')
+    put(inbox / "ada" / "numbers_dev.py", f"{head}# %% {stub}{mark}{rest}")
+    put(inbox / "ada" / "old" / "numbers_dev.py", NUMBERS.replace("triple(x)", "thrice(x)"))
+    (note,) = only(inbox, lessons).notes
+    assert note.startswith("numbers: numbers_dev.py counts: 2 of 2 exercises are written in it")
+
+
 @pytest.mark.parametrize("later", ["script", "notebook"])
 def test_of_two_with_as_much_written_the_later_counts(inbox, lessons, later):
     put(inbox / "ada" / "numbers_dev.py", NUMBERS, WEDNESDAY if later == "script" else MONDAY)

@@ -7,16 +7,17 @@ import html
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from grader_page import EVIL, Grader, Tags, page_of
-from some_results import handed_in, remember_roster, result, save, set_comment, set_points
+from some_results import coded, handed_in, remember_roster, result, save, set_comment, set_points
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
 from tito.grading.gradebook import enrollment
 from tito.grading.page import access, class_list, lexer
-from tito.grading.result import packed
+from tito.grading.result import ExerciseCell, packed
 
 CODE = f'# %% exercise="exercise"\ndef double(x):\n    """{EVIL}"""\n    return 2 * x\n'
 
@@ -26,7 +27,7 @@ def page(book):
     """The page of a class of three, with graders ta1 and ta2."""
     for student, name in (("ada", "Ada Lovelace"), ("bob", ""), ("eve", "Eve")):
         one = result(student, points=(3, 0), sha256=student[0] * 64)
-        one.code = packed(CODE)
+        coded(one, CODE)
         save(book, [one, result(student, "sums", (3, 3), verdict="passed")], None, "me", name)
     return page_of(book)
 
@@ -131,7 +132,7 @@ def test_markup_in_names_code_messages_and_comments_is_text(page):
         one = result("zoe", points=(0, 0), sha256="f" * 64, reason=text, notes=[text])
         one.checks[0].message = one.checks[1].message = text
         one.checks[0].name = text
-        one.code = packed(f'# %% exercise="exercise"\n{text}\n')
+        coded(one, f'# %% exercise="exercise"\n{text}\n')
         save(book, [one], None, text, text, regrade=True)
         remember_roster(
             book, [SimpleNamespace(student="zoe", name=text, columns={"section": text})]
@@ -155,7 +156,7 @@ def test_markup_in_names_code_messages_and_comments_is_text(page):
 
 def test_what_turns_text_around_is_spelled_out(page):
     one = result("mal", sha256="f" * 64)
-    one.code = packed('# %% exercise="exercise"\nadmin = "\u202e"\x00\x1b\n')
+    coded(one, '# %% exercise="exercise"\nadmin = "\u202e"\x00\x1b\n')
     save(page.book, [one], None, "me", "Mal\u202e")
     text = page.ta1.get(f"/of/{page.page.class_list.handle('mal')}/numbers").text
     assert "\u202e" not in text and "\x1b" not in text and "\\u202e" in text
@@ -231,6 +232,28 @@ def test_a_submission_shows_its_code_beside_its_checks(page):
     assert "return 2 * x" in Tags(whole.text).words
 
 
+def test_every_cell_of_an_exercise_is_shown_and_which_one_counts(page):
+    """Otherwise a second cell with the same mark could hide what was graded."""
+    one = coded(result(points=(0, 0), sha256="f" * 64), CODE)
+    one.code = packed(f"{CODE}# %%\n# SHOWN\n")
+    (counts,) = one.cells["exercise"]
+    other = ExerciseCell("line 6: not exported, so it does not count", False, 6, 7)
+    for cells, words, absent in (
+        ([counts], "return 2 * x", "line 1: counts"),
+        ([counts, other], "line 1: counts return 2 * x line 6: not exported # SHOWN", "the whole"),
+        ([other], "line 6: not exported # SHOWN", "return"),
+        ([replace(counts, first=900, last=910)], "lines 900 to 910 are not saved", "return"),
+        ([], "see the whole file", "return"),
+    ):
+        save(page.book, [replace(one, cells={"exercise": cells})], None, "me", regrade=True)
+        text = page.ta1.get(f"/of/{page.of['ada']}/numbers").text
+        spaced = Tags(re.findall(r"<article.*?</article>", text, re.S)[0]).spaced
+        at = 0
+        for word in re.split(r" (?=line|return|#)", words):
+            at = spaced.index(word, at)
+        assert absent not in spaced
+
+
 @pytest.mark.parametrize(
     "slow",
     ["match" + 100_000 * " ", 15_000 * " \n", "'" + 50_000 * r"\N{"],
@@ -239,7 +262,7 @@ def test_a_submission_shows_its_code_beside_its_checks(page):
 def test_code_that_takes_minutes_to_colour_is_shown_without_colours(page, monkeypatch, slow):
     monkeypatch.setattr(lexer, "SECONDS", 0.5)
     one = result("zoe", points=(0, 0), sha256="f" * 64)
-    one.code = packed(f"# %%\n# by zoe\n{slow}\nx = 1\n")
+    coded(one, f"# %%\n# by zoe\n{slow}\nx = 1\n")
     save(page.book, [one], None, "me")
     address = f"/of/{page.page.class_list.handle('zoe')}/numbers/file"
     began = time.process_time()
@@ -254,7 +277,7 @@ def test_code_that_takes_minutes_to_colour_is_shown_without_colours(page, monkey
 def test_checks_are_shown_with_the_code_of_their_exercise_also_with_a_hyphen(page):
     one = result(points=(0, 0), sha256="f" * 64)
     one.checks[0].exercise, one.checks[1].exercise = "numbers-softmax", "numbers-log-softmax"
-    one.code = packed("""# %% exercise="softmax"
+    coded(one, """# %% exercise="softmax"
 first = 1
 # %% exercise="log-softmax"
 second = 2
@@ -296,7 +319,7 @@ def test_in_anonymous_mode_no_page_names_a_learner(page):
     )
     one = result("ada", points=(0, 0), sha256="f" * 64, notes=["ada_numbers.py counts"])
     one.checks[0].message = "LOVELACE's double"
-    one.code = packed('# %% exercise="exercise"\n# countess@example.org, 1815x, Lovelace\n')
+    coded(one, '# %% exercise="exercise"\n# countess@example.org, 1815x, Lovelace\n')
     save(page.book, [one], None, "me", regrade=True)
     page.ta1.post("/anonymous")
     called = class_list.pseudonym(page.of["ada"])
@@ -553,7 +576,7 @@ def test_a_name_is_hidden_where_it_is_a_name(page):
     """A learner may have the name of a function."""
     one = result("max", sha256="f" * 64)
     one.checks[1].message = "the max of Maximilian should be 3, MAX; yours max_1, Max's"
-    one.code = packed('# %% exercise="exercise"\n# by Max, max\ny = max(x, "max Sum")\n')
+    coded(one, '# %% exercise="exercise"\n# by Max, max\ny = max(x, "max Sum")\n')
     save(page.book, [one], None, "me", "Max Sum")
     handle = page.page.class_list.handle("max")
     page.ta1.post("/anonymous")

@@ -18,6 +18,7 @@ import pytest
 from browsers import chromium
 from small_course import make_course, with_question
 from some_results import (
+    coded,
     handed_in,
     remember_roster,
     result,
@@ -32,7 +33,6 @@ pytest.importorskip("uvicorn", reason="uvicorn is not here: it is in the extra `
 from tito.grading.gradebook import answers
 from tito.grading.gradebook.answers import NewJudgement, RubricChange
 from tito.grading.gradebook.gradebook import open_gradebook
-from tito.grading.result import packed
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +72,7 @@ def fill(where, students=CLASS):
         remember_roster(book, learners)
         for number, student in enumerate(students):
             one = result(student, points=(3, 0, 0), sha256=f"{number:064}")
-            one.code = packed(CODE)
+            coded(one, CODE)
             save(book, [one], None, "me")
 
 
@@ -356,7 +356,7 @@ def test_lines_of_code_have_their_numbers_in_the_file(browser, course, tmp_path)
     where = tmp_path / "class.db"
     with open_gradebook(where) as book:
         one = result()
-        one.code = packed("# %%\nimport math\n\n" + CODE)
+        coded(one, "# %%\nimport math\n\n" + CODE)
         save(book, [one], None, "me")
     with (
         Server(course, where, "--as=ta1") as server,
@@ -406,7 +406,7 @@ def test_a_submission_of_59_checks_fits_two_screens(browser, course, tmp_path):
         for number in range(10):
             body = 20 * "    x = x + 1\n"
             code += f'# %% exercise="part{number}"\ndef part{number}(x):\n{body}'
-        one.code = packed(code)
+        coded(one, code)
         save(book, [one], None, "me")
     with (
         Server(course, where, "--as=ta1") as server,
@@ -528,7 +528,7 @@ def test_every_page_is_for_everybody_and_no_submission_does_anything(browser, co
     with open_gradebook(where) as book:
         evil = result("evil", points=(0, 0), sha256="e" * 64, reason=EVIL, notes=[EVIL])
         evil.checks[0].message = evil.checks[0].name = EVIL
-        evil.code = packed(f'# %% exercise="exercise"\n{EVIL}\n')
+        coded(evil, f'# %% exercise="exercise"\n{EVIL}\n')
         evil.answers = handed_in(text=EVIL + "\n" + "x" * 500).answers
         save(book, [evil], None, EVIL, EVIL)
         add_item(book, EVIL, 1, EVIL)
