@@ -9,6 +9,7 @@ that was interrupted.
 import json
 import os
 import re
+import secrets
 import shutil
 import tempfile
 import time
@@ -23,6 +24,7 @@ from typing import Any, Protocol, TypeVar
 from tito.errors import MachineError, TitoError, UsageError
 
 SUFFIX = ".tito-tmp"
+PRIVATE = 0o600  # the mode of a file with grades, or with the secret names of feedback pages
 PATIENCE = 2  # seconds that another program may hold a file
 LONGEST = 220  # characters of a path that Windows takes, with what `write` adds to a name
 UNFINISHED = "unfinished"  # in .tito: names the backup of a `replace_all` while it runs
@@ -65,29 +67,34 @@ class Changed(Exception):
     """The file is not what it was a moment ago: an editor has saved it."""
 
 
-def write(path: Path, data: bytes | str, instead_of: bytes | None | EllipsisType = ...) -> None:
+def write(
+    path: Path,
+    data: bytes | str,
+    instead_of: bytes | None | EllipsisType = ...,
+    mode: int = 0o666,
+) -> None:
     """Make `path` hold `data`. Raises MachineError, with the old file unchanged, when it cannot.
 
     instead_of  the bytes that it replaces, None for no file; raises Changed when the file holds
                 other bytes at the last moment
+    mode        permissions of a new file, less the umask; of an old one they stay, unless PRIVATE
     """
     data = data.encode("utf-8") if isinstance(data, str) else data
     path = Path(os.path.realpath(path))  # through a link: replace the file, not the link
-    mode = 0o644
-    new = None
+    new, old = path.with_name(f".{path.name}.{secrets.token_hex(4)}{SUFFIX}"), None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(0o700 if mode == PRIVATE else 0o777, parents=True, exist_ok=True)
         if path.exists():
-            mode = path.stat().st_mode & 0o777
-            if not mode & 0o200:
+            old = path.stat().st_mode & 0o777
+            if not old & 0o200:
                 raise PermissionError(13, "it is read-only")
         _sweep(path.parent)
-        handle, new = tempfile.mkstemp(SUFFIX, f".{path.name}.", path.parent)
-        with os.fdopen(handle, "wb") as file:
+        with open(new, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(new, mode)
+        if old and mode != PRIVATE:
+            os.chmod(new, old | old >> 2 & mode & 0o111)  # a program: for all who can read it
         if instead_of is not ... and read(path) != instead_of:
             raise Changed(path)
         patiently(os.replace, new, path)
@@ -106,9 +113,20 @@ def write(path: Path, data: bytes | str, instead_of: bytes | None | EllipsisType
         ) from None
 
 
-def _remove(stray: str | None) -> None:
-    if stray and os.path.exists(stray):
-        os.unlink(stray)
+def write_private(path: Path, data: bytes | str) -> bool:
+    """Write a file with grades or secret names, for its owner only. Returns whether it changed."""
+    data = data.encode("utf-8") if isinstance(data, str) else data
+    if path.is_file() and read(path) == data:
+        with suppress(OSError):  # it is somebody else's
+            path.chmod(path.stat().st_mode & PRIVATE)
+        return False
+    write(path, data, mode=PRIVATE)
+    return True
+
+
+def _remove(stray: Path) -> None:
+    with suppress(OSError):
+        stray.unlink()
 
 
 def _sweep(folder: Path) -> None:

@@ -11,6 +11,7 @@ import json
 import os
 import random
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -39,7 +40,6 @@ FILE_EVENTS = {
     "os.rmdir",
     "os.utime",
     "shutil.rmtree",
-    "tempfile.mkstemp",
     "tempfile.mkdtemp",
 }
 
@@ -584,3 +584,26 @@ def test_a_backup_that_names_a_file_outside_is_damaged(small_workspace, tmp_path
     with pytest.raises(TitoError, match="is damaged: it names"):
         files.undo(small_workspace)
     assert contents(small_workspace) == before and (tmp_path / "outside.txt").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes")
+@pytest.mark.parametrize("umask", [0o077, 0o027, 0o022, 0o002])
+def test_a_new_file_has_what_the_umask_leaves_and_a_private_one_is_its_owners(tmp_path, umask):
+    new, program, private, old = (tmp_path / name for name in ("new", "run", "in/grades", "old"))
+    before = os.umask(umask)
+    try:
+        files.write(new, "text")
+        files.write(program, "text", mode=0o777)
+        for text in ("grades", "grades", "others"):
+            files.write_private(private, text)
+            assert stat.S_IMODE(private.stat().st_mode) == 0o600
+            private.chmod(0o644)
+        old.write_text("text")
+        old.chmod(0o640)
+        files.write(old, "other", mode=0o777)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(new.stat().st_mode) == 0o666 & ~umask
+    assert stat.S_IMODE(program.stat().st_mode) == 0o777 & ~umask
+    assert stat.S_IMODE(old.stat().st_mode) == 0o750
+    assert stat.S_IMODE(private.parent.stat().st_mode) & 0o077 == 0, "names are secret, too"

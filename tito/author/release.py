@@ -20,8 +20,8 @@ on tito and on the libraries that make the notebooks, but not on the time, the m
 import hashlib
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -163,21 +163,21 @@ def holds_anything(folder: Path) -> bool:
 
 
 def write_file(path: Path, name: str, data: bytes) -> None:
-    files.write(path, data)
-    os.chmod(path, 0o755 if name in PROGRAMS else 0o644)
+    files.write(path, data, mode=0o777 if name in PROGRAMS else 0o666)
 
 
 def make_stage(folder: Path) -> Path:
     """A new temporary folder next to `folder`, from where a release is moved to its place."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(files.SUFFIX, f".{folder.name}.", folder.parent))
+    stage = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}{files.SUFFIX}")
+    stage.mkdir()
+    return stage
 
 
 def move(stage: Path, folder: Path) -> None:
     """Move a new release to its place."""
     if folder.exists():
         folder.rmdir()  # empty; not every system renames onto a folder
-    stage.chmod(0o755)
     os.replace(stage, folder)
 
 

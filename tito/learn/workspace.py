@@ -56,9 +56,7 @@ def init(folder: Path, source: Root) -> list[Path]:
         and not (name.endswith("_dev.py") and (folder / name).with_suffix(".ipynb").exists())
     }  # its notebook holds the work
     for name, data in (missing | {name: targets[name] for name in MACHINE}).items():
-        files.write(folder / name, data)
-        if name.startswith("bin/"):
-            os.chmod(folder / name, 0o755)
+        files.write(folder / name, data, mode=0o777 if name.startswith("bin/") else 0o666)
     return [folder / name for name in missing if name not in MACHINE]
 
 

@@ -106,9 +106,9 @@ def deliver(
             delivery.students.append(student)
             sent[student] = digest
         if chosen:
-            files.write(path, _zip(chosen) if kind in NAMES else _mail(chosen, folder))
+            files.write_private(path, _zip(chosen) if kind in NAMES else _mail(chosen, folder))
         deliveries[kind] = delivery
-    files.write(folder / RECORD, json.dumps(record, indent=1).encode())
+    files.write_private(folder / RECORD, json.dumps(record, indent=1))
     return deliveries
 
 

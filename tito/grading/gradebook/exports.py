@@ -414,15 +414,11 @@ def write_file(path: Path, text: str, force: bool = False) -> bool:
 
     Returns whether anything was written.
     """
-    data = text.encode("utf-8")
     if path.is_dir():
         raise UsageError(f"{path} is a folder.", "Name a file.")
-    if path.exists():
-        if path.is_file() and path.read_bytes() == data:
-            return False
+    if path.exists() and not (path.is_file() and path.read_bytes() == text.encode("utf-8")):
         _refuse(path, force)
-    files.write(path, data)
-    return True
+    return files.write_private(path, text)
 
 
 def write_tree(folder: Path, tree: Iterable[tuple[str, str]], force: bool = False) -> int:
@@ -436,7 +432,7 @@ def write_tree(folder: Path, tree: Iterable[tuple[str, str]], force: bool = Fals
         _refuse(folder, force)
     number = 0
     for number, (name, text) in enumerate(tree, 1):
-        files.write(folder / name, text)
+        files.write_private(folder / name, text)
     return number
 
 

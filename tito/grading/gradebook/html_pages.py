@@ -67,10 +67,6 @@ def write(folder: Path, pages: dict[str, str]) -> list[Path]:
 
     Returns the paths written.
     """
-    written = []
-    for page, text in pages.items():
-        path, data = folder / page, text.encode("utf-8")
-        if not (path.is_file() and path.read_bytes() == data):
-            files.write(path, data)
-            written.append(path)
-    return written
+    return [
+        folder / page for page, text in pages.items() if files.write_private(folder / page, text)
+    ]

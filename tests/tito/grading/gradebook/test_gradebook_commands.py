@@ -4,6 +4,7 @@ import csv
 import getpass
 import io
 import json
+import os
 import re
 from datetime import datetime, timezone
 
@@ -12,7 +13,7 @@ import pytest
 from small_course import NUMBERS
 from some_results import result, save
 
-from tito.grading.gradebook import gradebook, late
+from tito.grading.gradebook import exports, gradebook, late
 
 COMMANDS = "show set history roster export page".split()
 
@@ -402,3 +403,22 @@ def test_a_lesson_without_grades_is_reported_instead_of_an_empty_table(graded_co
     out, _ = tito(graded_course, *words)
     assert out == "Nothing is graded here yet: tito grade SUBMISSIONS sums\n"
     assert tito(graded_course, *words, "--json")[0].strip() == "[]"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes")
+def test_no_command_writes_grades_or_names_of_pages_that_others_can_read(graded_course, tmp_path):
+    (tmp_path / "in" / "ada").mkdir(parents=True)
+    (tmp_path / "in" / "ada" / "numbers_dev.py").write_text(NUMBERS, encoding="utf-8")
+    out, before = tmp_path / "out", os.umask(0o022)
+    try:
+        for kind in exports.FORMATS:
+            tito(graded_course, "export", "--format", kind, "--output", out / kind)
+        pages = (out / "pages", "--mail", out / "m.csv", "--submissions", tmp_path / "in")
+        commands.tito(graded_course, "feedback", *pages, "--moodle", out / "m.zip")
+        commands.tito(graded_course, "similar", tmp_path / "in", "numbers", "--output", out / "s")
+    finally:
+        os.umask(before)
+    files = [path for path in out.rglob("*") if path.is_file()]
+    files.append(graded_course.state / "gradebook.db")
+    assert len(files) > 10
+    assert not [path for path in files if path.stat().st_mode & 0o077]
