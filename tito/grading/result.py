@@ -2,9 +2,12 @@
 feedback shows it.
 """
 
+import functools
 import zlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from tito.lesson.lesson_format import Check
 from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, reason_of, verdict_of
@@ -14,6 +17,7 @@ NOT_HANDED_IN = "Not handed in, so the course's own lessons are used: "
 
 # Verdicts that depend only on the files, or on all checks being passed.
 NO_CODE_RAN = ("passed", "stub", "missing", "unreadable", "too long to read", "syntax error")
+Made = TypeVar("Made")
 __all__ = ["STATUSES", "VERDICTS", "CheckResult", "LessonResult", "Unchanged"]
 
 
@@ -176,14 +180,33 @@ class LessonResult:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "LessonResult":
-        """The result, read from the values of `as_json`."""
-        checks = [CheckResult(**check) for check in value["checks"]]
-        answers = [Answer(**answer) for answer in value.get("answers", ())]
+        """The result, read from the values of `as_json`. Raises an error for any others."""
+        checks = [typed(CheckResult, check) for check in value["checks"]]
+        answers = [typed(Answer, answer) for answer in value.get("answers", ())]
         cells = {
-            exercise: [ExerciseCell(**cell) for cell in listed]
+            exercise: [typed(ExerciseCell, cell) for cell in listed]
             for exercise, listed in value.get("cells", {}).items()
         }
-        return cls(**value | {"checks": checks, "answers": answers, "cells": cells})
+        return typed(cls, value | {"checks": checks, "answers": answers, "cells": cells})
+
+
+def typed(made: Callable[..., Made], value: dict[str, Any]) -> Made:
+    """`made(**value)`. Raises TypeError if a value has not the type of its field."""
+    for name, types in types_of(made):
+        if name in value and type(value[name]) not in types:
+            raise TypeError(f"{name} is {value[name]!r}")
+    return made(**value)
+
+
+@functools.cache
+def types_of(made: Any) -> list[tuple[str, set[Any]]]:
+    """[(field of a dataclass, the types of its values)]; a float may be written without a point."""
+    fields = []
+    for name, hint in get_type_hints(made).items():
+        parts = get_args(hint) if get_origin(hint) is UnionType else [hint]
+        types = {get_origin(part) or part for part in parts}
+        fields.append((name, types | {int} if float in types else types))
+    return fields
 
 
 @dataclass(frozen=True)

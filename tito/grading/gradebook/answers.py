@@ -17,7 +17,7 @@ from typing import Any
 
 from tito.errors import UsageError
 from tito.grading.gradebook import late
-from tito.grading.gradebook.database import transaction, write
+from tito.grading.gradebook.database import split_rows, transaction, write
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import (
@@ -30,7 +30,6 @@ from tito.grading.gradebook.history import (
 from tito.grading.gradebook.learners import lock_learner, lock_learners
 from tito.grading.gradebook.rubric import EMPTY, JUDGED, GradedAnswer, RubricItem
 from tito.grading.gradebook.tables import CHANGE, LEFT, RUBRIC, TEXT, clean, now, sql
-from tito.grading.result import unpacked
 from tito.lesson.lesson_format import Question
 
 Sections = str | Collection[str] | None  # only learners of this section, or of one of these
@@ -176,7 +175,7 @@ def answer_texts(book: Gradebook, hashes: Iterable[str]) -> dict[str, str]:
     with transaction(book.engine) as database:
         for start in range(0, len(wanted), 500):
             query = sql.select(TEXT).where(TEXT.c.sha256.in_(wanted[start : start + 500]))
-            texts |= {row.sha256: unpacked(row.data) for row in database.execute(query)}
+            texts |= {row.sha256: row.data for row in split_rows(database, query, TEXT)[0]}
     return texts
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tito.errors import TitoError, UsageError
 from tito.grading.gradebook import late
-from tito.grading.gradebook.database import transaction, write
+from tito.grading.gradebook.database import sound_rows, transaction, write
 from tito.grading.gradebook.grade import Comment, Grade, OverrideReview
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import (
@@ -254,14 +254,13 @@ def review_overrides(book: Gradebook) -> list[OverrideReview]:
     """The current overrides, by learner, with the doubts about each."""
     overridden = sql.select(CHANGE.c.student).where(CHANGE.c.kind == "override").distinct()
     with transaction(book.engine) as database:
-        students = sorted(database.execute(overridden).scalars())
-        if not students:
-            return []
+        students = list(database.execute(overridden).scalars())
         query = sql.select(*LEARNER.c["student", "name"]).where(LEARNER.c.student.in_(students))
-        names = {row.student: row.name for row in database.execute(query)}
-        instructions = instructions_by_learner(database, students)
+        query = query.order_by(LEARNER.c.student)
+        names = {row.student: row.name for row in sound_rows(database, query, LEARNER)[0]}
+        instructions, _ = instructions_by_learner(database, students)
         reviews: list[OverrideReview] = []
-        for student in students:
+        for student in names:
             results = [grade.result for grade in book.grades_within(database, student).values()]
             reviews += instructions[student].review(student, names[student], results)
     return reviews
@@ -272,7 +271,7 @@ def used_comments(book: Gradebook, lesson: str, students: Collection[str]) -> li
     query = sql.select(CHANGE).filter_by(lesson=lesson, kind="comment").order_by(CHANGE.c.id)
     by_learner: dict[str, list[Any]] = {}
     with transaction(book.engine) as database:
-        for entry in database.execute(query):
+        for entry in sound_rows(database, query, CHANGE)[0]:
             if entry.student in students:
                 by_learner.setdefault(entry.student, []).append(entry)
     used = Counter(

@@ -4,20 +4,33 @@ The database is SQLite by default, or any that SQLAlchemy supports, by URL. A da
 schema is refused and not changed.
 """
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
-from tito.errors import MachineError, UsageError
-from tito.grading.gradebook.tables import SCHEMA, SETTING, TABLES, sql
+from tito.errors import MachineError, Notice, UsageError
+from tito.grading.gradebook.tables import SCHEMA, SETTING, TABLES, DamagedValue, sql
+from tito.grading.safe_text import one_line
 
 BUSY_SECONDS = 60  # to wait for another process that writes
 ATTEMPTS = 5  # at writing what collides with another process
 # SQLSTATE of a transaction that does not go together with others: no order of them, a deadlock
 COLLISIONS = ("40001", "40P01")
+REMEDY = (
+    "Restore a copy of the gradebook from before. A result alone can be made again: "
+    "tito grade SUBMISSIONS LESSON --regrade"
+)
+TOLD: WeakKeyDictionary[sql.Engine, set[str]] = WeakKeyDictionary()  # what `leave_out` has said
 IN_MEMORY = sql.URL.create("sqlite")
 Result = TypeVar("Result")
+Place = list[sql.ColumnElement[bool]]  # the conditions that select one row
+
+
+class DamagedRow(MachineError):
+    """A row of the gradebook that cannot be read."""
 
 
 class Collision(MachineError):
@@ -61,6 +74,8 @@ def transaction(engine: sql.Engine, writes: bool = False) -> Iterator[sql.Connec
                 yield database
     except sql.exc.IntegrityError:
         raise
+    except DamagedValue as error:
+        raise _damaged_row(engine, error) from None
     except sql.exc.DBAPIError as error:
         reason = " ".join(str(error.orig).split()).rstrip(".?")
         kind = Collision if getattr(error.orig, "sqlstate", None) in COLLISIONS else MachineError
@@ -68,6 +83,94 @@ def transaction(engine: sql.Engine, writes: bool = False) -> Iterator[sql.Connec
             f"The gradebook {display_url(engine.url)} does not work: {reason}.",
             "Finished submissions are saved. Solve the problem, then run the command again.",
         ) from None
+
+
+def sound_rows(
+    database: sql.Connection, query: sql.Select[Any], table: sql.Table
+) -> tuple[list[Any], set[str]]:
+    """(the rows of a query on one table without those that are damaged, the learners whom these are
+    about). A Notice names each of them.
+    """
+    rows, damaged = split_rows(database, query, table)
+    return rows, {leave_out(database, table, place, error) for place, error in damaged}
+
+
+def split_rows(
+    database: sql.Connection, query: sql.Select[Any], table: sql.Table
+) -> tuple[list[Any], list[tuple[Place, DamagedValue]]]:
+    """(the rows of a query on one table that can be read, [(the conditions that select it alone,
+    what is wrong)] of the others).
+    """
+    rows: list[Any] = []
+    damaged = []
+    try:
+        return list(database.execute(query)), []
+    except DamagedValue:
+        for place in _places(database, query, table):
+            try:
+                rows += database.execute(query.where(*place)).all()
+            except DamagedValue as error:
+                damaged.append((place, error))
+    return rows, damaged
+
+
+def leave_out(
+    database: sql.Connection,
+    table: sql.Table,
+    place: Place,
+    error: DamagedValue,
+) -> str:
+    """Say once that a row is damaged, and that its learner is left out, whose id it returns."""
+    found = _row_error(database, table, place, error)
+    (student,) = _raw(database, [table.c.student], place)
+    told = TOLD.setdefault(database.engine, set())
+    if found.what not in told:
+        words = f"{found.what} {one_line(student)} is left out. {found.remedy}"
+        warnings.warn(words, Notice, stacklevel=2)
+    told.add(found.what)
+    return student
+
+
+def _places(database: sql.Connection, query: sql.Select[Any], table: sql.Table) -> list[Place]:
+    """For each row of a query on one table the conditions that select it alone. A key may itself be
+    damaged; SQLite numbers its rows besides.
+    """
+    is_numbered = database.dialect.name == "sqlite"
+    key: list[Any] = [sql.literal_column("rowid")] if is_numbered else list(table.primary_key)
+    rows = database.execute(query.with_only_columns(*key).select_from(table)).all()
+    return [[column == value for column, value in zip(key, row)] for row in rows]
+
+
+def _raw(
+    database: sql.Connection,
+    columns: Iterable[sql.Column[Any]],
+    place: Place,
+) -> list[str]:
+    """The values of a row as text, unchecked."""
+    unchecked = [sql.type_coerce(column, sql.types.NullType()) for column in columns]
+    return [str(value) for value in database.execute(sql.select(*unchecked).where(*place)).one()]
+
+
+def _row_error(
+    database: sql.Connection,
+    table: sql.Table,
+    place: Place,
+    error: DamagedValue,
+) -> DamagedRow:
+    key = list(table.primary_key)
+    values = zip(key, _raw(database, key, place))
+    words = ", ".join(f"{column.name} {one_line(value)!r}" for column, value in values)
+    what = f"In the gradebook {display_url(database.engine.url)}, the row of the table {table.name}"
+    return DamagedRow(f"{what} with {words} is damaged: {error}.", REMEDY)
+
+
+def _damaged_row(engine: sql.Engine, error: DamagedValue) -> DamagedRow:
+    """The error that names the first damaged row of a gradebook."""
+    with engine.connect() as database:
+        for table in TABLES.sorted_tables:
+            for place, found in split_rows(database, sql.select(table), table)[1]:
+                return _row_error(database, table, place, found)
+    return DamagedRow(f"The gradebook {display_url(engine.url)} is damaged: {error}.", REMEDY)
 
 
 def write(
@@ -149,6 +252,8 @@ def _prepare_sqlite(engine: sql.Engine) -> None:
         # Transactions begin at our BEGIN, and include changes of the schema.
         connection.isolation_level = None
         connection.execute("PRAGMA foreign_keys=ON")
+        # text that is not UTF-8 is a damaged value of its row, not an error of the whole query
+        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
 
     @sql.event.listens_for(engine, "begin")
     def begin(database: sql.Connection) -> None:

@@ -15,7 +15,7 @@ from tito.errors import UsageError
 from tito.grading.arrival import merged
 from tito.grading.gradebook import class_lists
 from tito.grading.gradebook.counting import arrival_of
-from tito.grading.gradebook.database import transaction, write
+from tito.grading.gradebook.database import sound_rows, transaction, write
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import PointsChange, add_change
 from tito.grading.gradebook.learners import LearnerRow, lock_learner, remember_learner
@@ -198,7 +198,7 @@ def learners(book: Gradebook) -> tuple[list[Learner] | None, dict[str, str]]:
     with transaction(book.engine) as database:
         is_enrolled = _setting(database, ID_COLUMN)
         aliases = _aliases(database) if is_enrolled else {}
-        rows = database.execute(sql.select(LEARNER).order_by(LEARNER.c.student)).all()
+        rows, _ = sound_rows(database, sql.select(LEARNER).order_by(LEARNER.c.student), LEARNER)
     more: dict[str, dict[str, str]] = {}
     for alias, student in aliases.items():
         columns = more.setdefault(student, {})
@@ -226,7 +226,7 @@ def unclaimed(book: Gradebook) -> dict[tuple[str, str], str]:
     ids = RESULT.c.student.in_(fitting.keys() | set().union(*fitting.values()))
     files: dict[tuple[str, str], set[str]] = {}
     with transaction(book.engine) as database:
-        for row in database.execute(sql.select(RESULT).where(ids)):
+        for row in sound_rows(database, sql.select(RESULT).where(ids), RESULT)[0]:
             if row.value["verdict"] != "missing":
                 files.setdefault((row.student, row.lesson), set()).add(row.sha256)
     return {
@@ -247,7 +247,7 @@ def id_column_of(book: Gradebook) -> str | None:
 def section(book: Gradebook, name: str) -> set[str]:
     """The ids of the learners in a section. Raises UsageError for an empty section."""
     with transaction(book.engine) as database:
-        rows = database.execute(sql.select(*LEARNER.c["student", "columns"])).all()
+        rows, _ = sound_rows(database, sql.select(*LEARNER.c["student", "columns"]), LEARNER)
     ids = {row.student for row in rows if in_section(row.columns, name)}
     if not ids:
         there = sorted({row.columns.get("section") or "" for row in rows} - {""})

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tito.grading.gradebook import late
 from tito.grading.gradebook.counting import counting_grade
-from tito.grading.gradebook.database import connect, transaction, write
+from tito.grading.gradebook.database import connect, sound_rows, split_rows, transaction, write
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.history import (
     ENTRY_COLUMNS,
@@ -40,7 +40,7 @@ from tito.grading.gradebook.tables import (
     learner_id,
     sql,
 )
-from tito.grading.result import LessonResult, Unchanged, unpacked
+from tito.grading.result import LessonResult, Unchanged
 from tito.grading.roster import in_section
 
 AT_A_TIME = 50  # learners whose grades are in memory
@@ -97,11 +97,10 @@ class Gradebook:
         keys: Keys = {}
         works: Works = {}
         with transaction(self.engine) as database:
-            for student, lesson, key in database.execute(
-                sql.select(*RESULT.c["student", "lesson", "key"])
-            ):
+            query = sql.select(*RESULT.c["student", "lesson", "key"])
+            for student, lesson, key in sound_rows(database, query, RESULT)[0]:
                 keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
-            for row in database.execute(sql.select(WORK)):
+            for row in split_rows(database, sql.select(WORK), WORK)[0]:  # others are graded again
                 mine, seen = keys.get(row.student, {}), [Unchanged(*result) for result in row.seen]
                 if all(result.key in mine.get(result.lesson, ()) for result in seen):
                     works[row.student, row.work] = seen
@@ -128,30 +127,24 @@ class Gradebook:
 
         Where results differ, the newest's.
         """
-        latest = sql.func.max(RESULT.c.graded).label("graded")
-        newest = sql.select(RESULT.c.lesson, latest).group_by(RESULT.c.lesson).subquery()
-        query = (
-            sql.select(*RESULT.c["lesson", "number", "title", "max_points"])
-            .distinct()
-            .join(
-                newest, (RESULT.c.lesson == newest.c.lesson) & (RESULT.c.graded == newest.c.graded)
-            )
-        )
+        query = sql.select(*RESULT.c["lesson", "number", "title", "max_points", "graded"])
         with transaction(self.engine) as database:
-            rows = sorted(database.execute(query).all(), key=lambda row: (row.number, row.lesson))
-        return {row.lesson: (row.number, row.title, row.max_points) for row in rows}
+            rows, _ = sound_rows(database, query.distinct(), RESULT)
+        newest = {row.lesson: row for row in sorted(rows, key=lambda row: row.graded)}
+        in_order = sorted(newest.values(), key=lambda row: (row.number, row.lesson))
+        return {row.lesson: (row.number, row.title, row.max_points) for row in in_order}
 
     def headers(self) -> list[str]:
         """The column headers of the rosters, each once."""
         with transaction(self.engine) as database:
-            rows = database.execute(sql.select(LEARNER.c.columns)).scalars()
-            headers = dict.fromkeys(header for columns in rows for header in columns)
+            rows, _ = sound_rows(database, sql.select(LEARNER.c.columns), LEARNER)
+            headers = dict.fromkeys(header for row in rows for header in row.columns)
         return [header for header in headers if header != SECRET]
 
     def learners(self) -> list[ClassMember]:
         """The learners, by id, without their comments."""
         with transaction(self.engine) as database:
-            rows = database.execute(sql.select(LEARNER).order_by(LEARNER.c.student)).all()
+            rows, _ = sound_rows(database, sql.select(LEARNER).order_by(LEARNER.c.student), LEARNER)
         return [_member_of(LearnerRow(*row)) for row in rows]
 
     def grades(
@@ -186,7 +179,8 @@ class Gradebook:
                 check_learner(database, student)
                 ids = [learner_id(student)]
             else:
-                rows = database.execute(sql.select(*LEARNER.c["student", "columns"]))
+                query = sql.select(*LEARNER.c["student", "columns"])
+                rows, _ = sound_rows(database, query, LEARNER)
                 ids = sorted(
                     row.student
                     for row in rows
@@ -215,20 +209,25 @@ class Gradebook:
         self, database: sql.Connection, ids: Iterable[str], lessons: list[str] | None
     ) -> Iterator[tuple[LearnerRow, Results, Instructions]]:
         """The data from which the grades of these learners are computed, in their order. A learner
-        who was merged meanwhile has none.
+        who was merged meanwhile has none, nor has one with a damaged row.
         """
         query = sql.select(LEARNER).where(LEARNER.c.student.in_(ids))
-        learners = {row.student: LearnerRow(*row) for row in database.execute(query)}
+        rows, damaged = sound_rows(database, query, LEARNER)
+        learners = {row.student: LearnerRow(*row) for row in rows}
         results: dict[str, Results] = {}
         query = sql.select(RESULT.c.student, *RESULT_COLUMNS).where(RESULT.c.student.in_(ids))
         if lessons is not None:
             query = query.where(RESULT.c.lesson.in_(lessons))
-        for student, *values in database.execute(query.order_by(RESULT.c.number, RESULT.c.lesson)):
+        query = query.order_by(RESULT.c.number, RESULT.c.lesson)
+        rows, more = sound_rows(database, query, RESULT)
+        damaged |= more
+        for student, *values in rows:
             row = ResultRow(*values)
             results.setdefault(student, {}).setdefault(row.lesson, []).append(row)
-        instructions = instructions_by_learner(database, ids)
+        instructions, more = instructions_by_learner(database, ids)
+        damaged |= more
         for student in ids:
-            if student in learners:
+            if student in learners and student not in damaged:
                 yield learners[student], results.get(student, {}), instructions[student]
 
     def grades_within(
@@ -260,10 +259,10 @@ class Gradebook:
         last = after
         while True:
             with transaction(self.engine) as database:
-                page = database.execute(query.where(CHANGE.c.id > last)).all()
+                page, damaged = sound_rows(database, query.where(CHANGE.c.id > last), CHANGE)
             for row in page:
                 yield change_of(row)
-            if len(page) < PAGE:
+            if len(page) < PAGE and not (page and damaged):
                 return
             last = page[-1].id
 
@@ -305,7 +304,7 @@ class Gradebook:
         """The text of a graded lesson file, by its SHA-256; None if it could not be read."""
         with transaction(self.engine) as database:
             data = database.execute(sql.select(TEXT.c.data).filter_by(sha256=sha256)).scalar()
-        return None if data is None else unpacked(data)
+        return data
 
 
 def _member_of(row: LearnerRow, instructions: Instructions | None = None) -> ClassMember:

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 from tito.errors import UsageError
 from tito.grading.gradebook import late
+from tito.grading.gradebook.database import leave_out, sound_rows
 from tito.grading.gradebook.grade import iso
 from tito.grading.gradebook.instructions import Instructions, extension_of
 from tito.grading.gradebook.rubric import RubricItem
-from tito.grading.gradebook.tables import CHANGE, RUBRIC, clean, now, sql
+from tito.grading.gradebook.tables import CHANGE, RUBRIC, DamagedValue, clean, now, sql
 
 INSTRUCTIONS = ("override", "judged", "comment", "extension")  # kinds that still say something
+JUDGED = {"question", "answer", "items"}  # the record of a judgement
 CHECKS = 5  # of a change that are named; `--json` has them all
 ENTRY_COLUMNS = [column for column in CHANGE.c if column.name != "replaced"]
 
@@ -181,20 +183,25 @@ def about_lesson(student: str, lesson: str | None) -> tuple[sql.ColumnElement[bo
 
 
 def instructions_about(database: sql.Connection, student: str) -> Instructions:
-    return instructions_by_learner(database, [student])[student]
+    return instructions_by_learner(database, [student])[0][student]
 
 
 def instructions_by_learner(
     database: sql.Connection, students: Iterable[str]
-) -> dict[str, Instructions]:
-    """{learner: their Instructions}."""
+) -> tuple[dict[str, Instructions], set[str]]:
+    """({learner: their Instructions}, the learners of whom an entry is damaged)."""
     entries: dict[str, list[Any]] = {student: [] for student in students}
     query = sql.select(CHANGE).where(CHANGE.c.student.in_(entries), CHANGE.c.kind.in_(INSTRUCTIONS))
-    for entry in database.execute(query.order_by(CHANGE.c.id)):
-        entries[entry.student].append(entry)
+    rows, damaged = sound_rows(database, query.order_by(CHANGE.c.id), CHANGE)
+    for entry in rows:
+        if entry.kind == "judged" and not JUDGED <= (entry.replaced or {}).keys():
+            error = DamagedValue("it lacks the answer that it is about")
+            damaged.add(leave_out(database, CHANGE, [CHANGE.c.id == entry.id], error))
+        else:
+            entries[entry.student].append(entry)
     judged = any(entry.kind == "judged" for mine in entries.values() for entry in mine)
     items = rubric_items(database) if judged else {}
-    return {student: Instructions(mine, items) for student, mine in entries.items()}
+    return {student: Instructions(mine, items) for student, mine in entries.items()}, damaged
 
 
 def rubric_items(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tito.grading.arrival import NOBODY, Arrived, merged
 from tito.grading.gradebook.counting import arrival_of, check_differences, counting_grade
+from tito.grading.gradebook.database import sound_rows, split_rows
 from tito.grading.gradebook.grade import Grade
 from tito.grading.gradebook.history import PointsChange, instructions_about
 from tito.grading.gradebook.instructions import Instructions
@@ -47,9 +48,16 @@ def result_rows(
     if lessons is not None:
         query = query.where(RESULT.c.lesson.in_(lessons))
     rows: dict[str, list[ResultRow]] = {}
-    for row in database.execute(query):
+    for row in sound_rows(database, query, RESULT)[0]:
         rows.setdefault(row.lesson, []).append(ResultRow(*row))
     return rows
+
+
+def forget_damaged(database: sql.Connection, student: str, lessons: Iterable[str]) -> None:
+    """Delete the damaged results of a learner in these lessons, which are made again."""
+    query = sql.select(RESULT).where(RESULT.c.student == student, RESULT.c.lesson.in_(lessons))
+    for place, _ in split_rows(database, query, RESULT)[1]:
+        database.execute(sql.delete(RESULT).where(*place))
 
 
 def time_columns(arrived: Arrived) -> dict[str, Any]:
@@ -119,6 +127,8 @@ def save(
     learner, is_there = remember_learner(database, learner_id(saving.student), saving.name)
     student = learner.student  # another one, where two ids were merged since the run began
     lessons = dict.fromkeys(file.lesson for file in saving.files)
+    if saving.regrade:
+        forget_damaged(database, student, lessons)
     before = result_rows(database, student, lessons) if is_there else {}
     after = {lesson: list(before.get(lesson, ())) for lesson in lessons}
     written = _replace_rows(after, student, saving)
@@ -268,8 +278,8 @@ def _write_work(
         if any(row.key == file.key for row in rows[file.lesson])
     ]
     place = {"student": student, "work": saving.work}
-    known = database.execute(sql.select(WORK.c.seen).filter_by(**place)).scalar()
-    if known != seen:
+    known, _ = split_rows(database, sql.select(WORK.c.seen).filter_by(**place), WORK)
+    if [row.seen for row in known] != [seen]:
         database.execute(sql.delete(WORK).filter_by(**place))
         database.execute(sql.insert(WORK).values(place | {"seen": seen}))
 

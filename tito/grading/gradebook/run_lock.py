@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tito.errors import MachineError, TitoError, UsageError
-from tito.grading.gradebook.database import write
+from tito.grading.gradebook.database import split_rows, write
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.tables import RUN, clean, learner_id, now, sql
 
@@ -76,7 +76,10 @@ def hold(book: Gradebook, who: str) -> Iterator[RunLock]:
     process = process_name()
 
     def take(database: sql.Connection) -> Begun:
-        row = database.execute(sql.select(RUN).with_for_update()).first()
+        rows, damaged = split_rows(database, sql.select(RUN).with_for_update(), RUN)
+        if damaged:
+            database.execute(sql.delete(RUN))
+        row = next(iter(rows), None)
         if row and row.process != process and is_alive(row.process, row.renewed):
             host, pid = row.process.split(" ")[:2]
             raise UsageError(

@@ -22,12 +22,15 @@ import hashlib
 import json
 import re
 import secrets
+import zlib
+from collections.abc import Callable, Collection
 from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any
 
 from tito.errors import MachineError
 from tito.grading.gradebook import late
+from tito.grading.result import LessonResult, unpacked
 from tito.lesson.outcome import cut
 
 try:
@@ -39,6 +42,7 @@ except ModuleNotFoundError:
     ) from None
 
 sql = sqlalchemy
+NUMBERS = {int, float, type(None)}  # of points in records
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # no database takes all of these
 LONGEST = 500  # characters of a learner's id: a file name of 255 bytes fits, escaped or not
 SECRET = "page"  # the roster's column that holds a secret which `new_page` made
@@ -51,13 +55,60 @@ CUT = 4_100  # characters of any other text; more than `outcome.cut` leaves
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{4,16}\b|(?<=\b0x)[0-9A-Fa-f]{9,13}\b")
 
 
-class Points(sql.types.TypeDecorator[Decimal]):
+class DamagedValue(Exception):
+    """A value that tito cannot have written, in a row of a gradebook."""
+
+
+class Checked(sql.types.TypeDecorator[Any]):
+    """A column whose values are checked when they are read: SQLite keeps anything in any column,
+    and a damaged file holds anything. Raises DamagedValue.
+    """
+
+    kind: Any = str  # of Python
+    what = "text"
+
+    def result_processor(self, dialect: Any, coltype: object) -> Callable[[Any], Any]:
+        read = super().result_processor(dialect, coltype)
+
+        def checked(raw: Any) -> Any:
+            try:
+                value = read(raw) if read else raw
+                if raw is None or type(value) is self.kind and self.is_sound(value):
+                    return value
+            except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
+                pass
+            except (zlib.error, RecursionError):
+                pass
+            raise DamagedValue(f"{str(raw)[:40]!a} is no {self.what}")
+
+        return checked
+
+    def is_sound(self, value: Any) -> bool:
+        return not UNSTORABLE.search(value)
+
+
+class Name(Checked):
+    """Text of a limited length: an id, a key."""
+
+    impl, cache_ok = sql.String, True
+
+
+class Whole(Checked):
+    impl, cache_ok, kind = sql.Integer, True, int
+    what = "whole number"
+
+    def is_sound(self, value: int) -> bool:
+        return True
+
+
+class Points(Checked):
     """Points as a Decimal of whole hundredths, stored as an integer.
 
     SQLite knows no decimal fractions.
     """
 
-    impl, cache_ok = sql.Integer, True
+    impl, cache_ok, kind = sql.Integer, True, Decimal
+    what = "number of points"
 
     def process_bind_param(self, value: Any, dialect: object) -> Any:
         return None if value is None else int(Decimal(value) * 100)
@@ -65,11 +116,15 @@ class Points(sql.types.TypeDecorator[Decimal]):
     def process_result_value(self, value: Any, dialect: object) -> Any:
         return None if value is None else late.tidy(Decimal(value) / 100)
 
+    def is_sound(self, value: Decimal) -> bool:
+        return value.is_finite()
 
-class Moment(sql.types.TypeDecorator[datetime]):
+
+class Moment(Checked):
     """A time, stored in UTC; read with its time zone."""
 
-    impl, cache_ok = sql.DateTime, True
+    impl, cache_ok, kind = sql.DateTime, True, datetime
+    what = "time"
 
     def process_bind_param(self, value: Any, dialect: object) -> Any:
         return None if value is None else value.astimezone(timezone.utc).replace(tzinfo=None)
@@ -77,8 +132,11 @@ class Moment(sql.types.TypeDecorator[datetime]):
     def process_result_value(self, value: Any, dialect: object) -> Any:
         return None if value is None else value.replace(tzinfo=timezone.utc)
 
+    def is_sound(self, value: datetime) -> bool:
+        return True
 
-class Words(sql.types.TypeDecorator[str]):
+
+class Words(Checked):
     """Text of limited length, see `shortened`. All texts except ids may come from learners."""
 
     impl, cache_ok = sql.Text, True
@@ -87,12 +145,18 @@ class Words(sql.types.TypeDecorator[str]):
         return shortened(value)
 
 
-class Json(sql.types.TypeDecorator[Any]):
+class Json(Checked):
     """Plain data as ASCII text, because a learner's message may contain characters that databases
     refuse. Each text in it is `shortened`.
+
+    kind  list or dict; form: a function that returns something false, or raises, for other data
     """
 
-    impl, cache_ok = sql.Text, True
+    impl, cache_ok, what = sql.Text, True, "record of tito"
+
+    def __init__(self, kind: type = dict, form: Callable[[Any], Any] = lambda value: True) -> None:
+        super().__init__()
+        self.kind, self.form = kind, form
 
     def process_bind_param(self, value: Any, dialect: object) -> Any:
         return None if value is None else json.dumps(shortened(value), separators=(",", ":"))
@@ -100,61 +164,108 @@ class Json(sql.types.TypeDecorator[Any]):
     def process_result_value(self, value: Any, dialect: object) -> Any:
         return None if value is None else json.loads(value)
 
+    def is_sound(self, value: Any) -> bool:
+        return bool(self.form(value))
+
+
+class Packed(Checked):
+    """A text, see `result.packed`."""
+
+    impl, cache_ok, what = sql.LargeBinary, True, "compressed text"
+
+    def process_bind_param(self, value: Any, dialect: object) -> Any:
+        return value
+
+    def process_result_value(self, value: Any, dialect: object) -> Any:
+        return None if value is None else unpacked(value)
+
+
+def are_texts(values: Collection[Any]) -> bool:
+    return all(type(value) is str for value in values)
+
+
+def are_columns(value: dict[Any, Any]) -> bool:
+    return are_texts(value.values())
+
+
+def are_changes(value: list[Any]) -> bool:
+    """[{"id", "name", "old", "new"}] of checks."""
+    return all(
+        are_texts([one["id"], one["name"]]) and {type(one["old"]), type(one["new"])} <= NUMBERS
+        for one in value
+    )
+
+
+def is_decision(value: dict[Any, Any]) -> bool:
+    """What an override, a judgement or a comment replaces; or a result."""
+    items, points = value.get("items", []), value.get("graded", 0)
+    texts = [value.get(key) or "" for key in ("question", "answer")]
+    texts += value.get("comment") or []
+    return are_texts(texts) and {type(points), *map(type, items)} <= NUMBERS
+
+
+def are_seen(value: list[Any]) -> bool:
+    return all(len(one) == 4 and are_texts(one) for one in value)
+
+
+def are_begun(value: list[Any]) -> bool:
+    return all(are_texts([who, work]) and type(times) is int for who, work, times in value)
+
 
 TABLES = sql.MetaData()
 SCHEMA = "1"  # a change of these tables makes it 2
 SETTING = sql.Table(
     "tito_gradebook",
     TABLES,
-    sql.Column("name", sql.String(50), primary_key=True),  # "schema", ID_COLUMN, ...
+    sql.Column("name", Name(50), primary_key=True),  # "schema", ID_COLUMN, ...
     sql.Column("value", Words, nullable=False),
 )
 LEARNER = sql.Table(
     "learner",
     TABLES,
-    sql.Column("student", sql.String(LONGEST), primary_key=True),
+    sql.Column("student", Name(LONGEST), primary_key=True),
     sql.Column("name", Words, nullable=False),
     # of the roster: {header: text}; and the secret in the name of their feedback page, under SECRET
-    sql.Column("columns", Json, nullable=False),
-    sql.Column("state", sql.String(20)),  # NULL: in the class; LEFT, STRANGER
+    sql.Column("columns", Json(form=are_columns), nullable=False),
+    sql.Column("state", Name(20)),  # NULL: in the class; LEFT, STRANGER
 )
 ALIAS = sql.Table(
     "alias",
     TABLES,
-    sql.Column("alias", sql.String(LONGEST), primary_key=True),  # an id that was merged
-    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
+    sql.Column("alias", Name(LONGEST), primary_key=True),  # an id that was merged
+    sql.Column("student", Name(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
 )
 RESULT = sql.Table(
     "result",
     TABLES,
-    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
-    sql.Column("lesson", sql.String(100), primary_key=True),
+    sql.Column("student", Name(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
+    sql.Column("lesson", Name(100), primary_key=True),
     # the same file may be graded beside other earlier lessons: then it has several
-    sql.Column("key", sql.String(255), primary_key=True),
-    sql.Column("number", sql.Integer, nullable=False),
+    sql.Column("key", Name(255), primary_key=True),
+    sql.Column("number", Whole, nullable=False),
     sql.Column("title", Words, nullable=False),
-    sql.Column("max_points", sql.Integer, nullable=False),
-    sql.Column("sha256", sql.String(64), nullable=False),
+    sql.Column("max_points", Whole, nullable=False),
+    sql.Column("sha256", Name(64), nullable=False),
     # arrival.Arrived: the first and last time that this file arrived, their source, a mark of
     # lateness, and its own time
     sql.Column("arrived", Moment),
     sql.Column("latest", Moment),
-    sql.Column("how", sql.String(20), nullable=False),
+    sql.Column("how", Name(20), nullable=False),
     sql.Column("late", sql.Boolean),
     sql.Column("fetched", Moment),
     sql.Column("graded", Moment, nullable=False),
-    sql.Column("value", Json, nullable=False),  # LessonResult.as_json()
+    sql.Column("value", Json(form=LessonResult.from_json), nullable=False),  # as_json()
 )
 CHANGE = sql.Table(
     "change",
     TABLES,
     sql.Column("id", sql.Integer, primary_key=True),
-    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
-    sql.Column("lesson", sql.String(100)),  # NULL: all lessons
+    sql.Column("student", Name(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
+    sql.Column("lesson", Name(100)),  # NULL: all lessons
     # of an override, its check; of a comment, the exercise that it is about; NULL: the lesson
     sql.Column("check_id", Words),
     # see history.Change, which has them all
-    sql.Column("kind", sql.String(20), nullable=False),
+    sql.Column("kind", Name(20), nullable=False),
     sql.Column("who", Words, nullable=False),
     sql.Column("at", Moment, nullable=False),
     sql.Column("why", Words, nullable=False),
@@ -166,22 +277,22 @@ CHANGE = sql.Table(
     # else what there is to say besides
     sql.Column("text", Words),
     sql.Column("until", Moment),  # of an extension; it or days, neither takes it back
-    sql.Column("days", sql.Integer),
+    sql.Column("days", Whole),
     # of a grade: [{id, name, old, new}], the checks whose points changed
-    sql.Column("checks", Json),
+    sql.Column("checks", Json(list, are_changes)),
     # of a grade: the result before; of an override: {"graded": what was earned then}; of a
     # judgement: {"question", "answer": its SHA-256, "items": [ids]}
-    sql.Column("replaced", Json),
+    sql.Column("replaced", Json(form=is_decision)),
     sql.UniqueConstraint("student", "id"),  # an index by learner
 )
 RUBRIC = sql.Table(
     "rubric",
     TABLES,
     sql.Column("version", sql.Integer, primary_key=True),
-    sql.Column("item", sql.Integer, nullable=False),  # the version by which it was made
-    sql.Column("lesson", sql.String(100), nullable=False),
-    sql.Column("question", sql.String(100), nullable=False),
-    sql.Column("place", sql.Integer, nullable=False),
+    sql.Column("item", Whole, nullable=False),  # the version by which it was made
+    sql.Column("lesson", Name(100), nullable=False),
+    sql.Column("question", Name(100), nullable=False),
+    sql.Column("place", Whole, nullable=False),
     sql.Column("points", Points),  # NULL: the item was removed
     sql.Column("text", Words, nullable=False),
     sql.Column("who", Words, nullable=False),
@@ -190,25 +301,26 @@ RUBRIC = sql.Table(
 TEXT = sql.Table(
     "text",
     TABLES,
-    sql.Column("sha256", sql.String(64), primary_key=True),  # of the file's bytes, or of the answer
-    sql.Column("data", sql.LargeBinary, nullable=False),  # see result.packed
+    sql.Column("sha256", Name(64), primary_key=True),  # of the file's bytes, or of the answer
+    sql.Column("data", Packed, nullable=False),
 )
 WORK = sql.Table(
     "work",
     TABLES,
-    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
-    sql.Column("work", sql.String(64), primary_key=True),
-    sql.Column("seen", Json, nullable=False),  # [[lesson, key, entry, sha256]]: Unchanged
+    sql.Column("student", Name(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
+    sql.Column("work", Name(64), primary_key=True),
+    # [[lesson, key, entry, sha256]]: Unchanged
+    sql.Column("seen", Json(list, are_seen), nullable=False),
 )
 RUN = sql.Table(
     "run",
     TABLES,
     sql.Column("id", sql.Integer, primary_key=True),  # always 1
-    sql.Column("process", sql.String(255), nullable=False),  # run_lock.process_name; "": it ended
+    sql.Column("process", Name(255), nullable=False),  # run_lock.process_name; "": it ended
     sql.Column("who", Words, nullable=False),
     sql.Column("since", Moment, nullable=False),
     sql.Column("renewed", Moment, nullable=False),
-    sql.Column("begun", Json, nullable=False),  # [[student, work, how often]]
+    sql.Column("begun", Json(list, are_begun), nullable=False),  # [[student, work, how often]]
 )
 
 

@@ -5,12 +5,12 @@ import os
 import random
 import sqlite3
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
-from some_results import points, result, save
+from some_results import MONDAY, coded, points, result, save, set_points
 
-from tito.errors import TitoError
+from tito.errors import Notice, TitoError
 from tito.grading.gradebook import database
 from tito.grading.gradebook.gradebook import open_gradebook
 
@@ -133,6 +133,64 @@ def test_a_new_gradebook_is_for_its_owner_only(tmp_path):
     with open_gradebook(tmp_path / "class.db"):
         pass
     assert (tmp_path / "class.db").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("result set value = '{'", "the row of the table result with"),
+        ("result set value = '[]'", "'[]' is no record"),
+        ("result set value = 'null'", "'null' is no record"),
+        ("result set value = '{}'", "'{}' is no record"),
+        ("result set value = replace(value, '3', '\"3\"')", "is no record"),
+        ("result set value = cast(x'7bff' as text)", "is no record"),
+        ("result set value = x'7b7d'", "is no record"),
+        ("result set max_points = 'many'", "'many' is no whole number"),
+        ("result set number = 1.5", "'1.5' is no whole number"),
+        ("result set title = x'00'", "is no text"),
+        ("result set graded = 'today'", "'today' is no time"),
+        ("result set arrived = 7", "'7' is no time"),
+        ("result set lesson = cast(x'ff' as text)", "is no text"),
+        ("learner set columns = '{\"a\": 1}'", "the table learner"),
+        ("learner set name = cast(x'41ff' as text)", "the table learner"),
+        ("change set points = 'all'", "'all' is no number of points"),
+        ("change set replaced = '7'", "the table change with id"),
+        ("change set replaced = '{\"graded\":\"x\"}'", "is no record"),
+        ("change set at = ''", "is no time"),
+        ("change set kind = 'judged', replaced = '{}'", "lacks the answer"),
+    ],
+)  # fmt: skip
+def test_a_damaged_row_is_named_and_the_other_learners_are_there(tmp_path, change, named):
+    where = tmp_path / "class.db"
+    with open_gradebook(where) as book:
+        for student in ("ada", "bob"):
+            save(book, [result(student)], MONDAY, "me")
+            set_points(book, student, "numbers", 1)
+        before = list(book.grades("bob"))
+    with closing(sqlite3.connect(where)) as database, database:
+        table = change.split()[0]
+        only = "and kind = 'override'" if table == "change" else ""
+        query = f"update {change} where student = 'ada' {only}"
+        assert database.execute(query).rowcount == 1
+    with open_gradebook(where) as book:
+        with pytest.warns(Notice, match="ada is left out") as told:
+            assert list(book.grades()) == before
+        assert named in str(told[0].message) and len(told) == 1
+        assert book.lessons() == {"numbers": (1, "Numbers", 6)}
+        assert [change.student for change in book.history()].count("bob") == 2
+        assert "bob" in [learner.student for learner in book.learners()]
+        with suppress(TitoError):  # a sentence
+            set_points(book, "ada", "numbers", 2)
+
+
+@pytest.mark.parametrize("value", ["x'00'", "'text'", "substr(data, 1, 9)"])
+def test_a_damaged_text_is_named(tmp_path, value):
+    with open_gradebook(tmp_path / "class.db") as book:
+        save(book, [coded(result(), "x = 1")], None, "me")
+        with closing(sqlite3.connect(tmp_path / "class.db")) as database, database:
+            database.execute(f"update text set data = {value}")
+        with pytest.raises(TitoError, match="row of the table text with sha256 'aaaa.* is damaged"):
+            book.code("a" * 64)
 
 
 # Several processes, and none of them safe

@@ -1,11 +1,13 @@
 """`tito gradebook ...` as an instructor meets it: words, exit codes, JSON."""
 
+import contextlib
 import csv
 import getpass
 import io
 import json
 import os
 import re
+import sqlite3
 from datetime import datetime, timezone
 
 import commands
@@ -422,3 +424,41 @@ def test_no_command_writes_grades_or_names_of_pages_that_others_can_read(graded_
     files.append(graded_course.state / "gradebook.db")
     assert len(files) > 10
     assert not [path for path in files if path.stat().st_mode & 0o077]
+
+
+def damage(course, change):
+    """Change a gradebook behind its back, with `change` of SQL."""
+    with contextlib.closing(sqlite3.connect(course.state / "gradebook.db")) as database, database:
+        assert database.execute(f"update {change}").rowcount > 0
+
+
+@pytest.mark.parametrize("table", ["result", "learner", "change"])
+def test_a_damaged_row_is_named_and_the_other_learners_are_there(graded_course, tmp_path, table):
+    tito(graded_course, "set", "ada", "numbers", "--points", "1", "--why", "asked")
+    value = {"result": "value", "learner": "columns", "change": "replaced"}[table]
+    damage(graded_course, f"{table} set {value} = '{{' where student = 'ada'")
+    place = graded_course.state / "gradebook.db"
+    out, said = tito(graded_course, "export")
+    assert [row["student"] for row in csv.DictReader(io.StringIO(out))] == ["bob"]
+    assert f"In the gradebook {place}, the row of the table {table} with" in said
+    assert "'{' is no record" in said and "ada is left out" in said and "--regrade" in said
+    out, said = tito(graded_course, "show")
+    assert "bob" in out and "ada" not in out and "ada is left out" in said
+    out, said = commands.tito(graded_course, "feedback", tmp_path / "pages")
+    assert "1 learner" in out and "ada is left out" in said
+
+
+def test_a_damaged_result_is_graded_again_and_the_run_goes_on(graded_course, tmp_path):
+    for student in ("ada", "bob"):
+        (tmp_path / "in" / student).mkdir(parents=True)
+        text = f"{NUMBERS}\n# {student}\n"
+        (tmp_path / "in" / student / "numbers_dev.py").write_text(text, encoding="utf-8")
+    grade = (graded_course, "grade", tmp_path / "in", "numbers", "--isolation", "process")
+    commands.tito(*grade)
+    damage(graded_course, "result set value = '{' where student = 'ada' and lesson = 'numbers'")
+    damage(graded_course, "work set seen = '{' where student = 'bob'")
+    damage(graded_course, "run set begun = '[[1]]'")
+    assert "ada is left out" in commands.tito(*grade)[1]
+    assert "damaged" not in commands.tito(*grade, "--regrade")[1]
+    out, _ = tito(graded_course, "export")
+    assert [row["student"] for row in csv.DictReader(io.StringIO(out))] == ["ada", "bob"]
