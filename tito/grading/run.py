@@ -9,13 +9,15 @@ submission, so a run that was killed can be started again.
 Only one run at a time grades into a gradebook (`gradebook/run_lock.py`). Its lock records which
 submissions were begun. If a judge or a whole run died while a submission was graded, the submission
 is tried again after all others and with nothing else running, so that another one cannot be the
-cause. If it fails again, it gets the verdict "crashed", which is kept until the submission, the
-checks or the limits change.
+cause. If a judge dies over it again, it gets the verdict "crashed", which is kept until the
+submission, the checks or the limits change. The end of a whole run says nothing about a submission:
+it may have been a power cut, so it costs nobody points however often it happens.
 """
 
 import contextlib
 import difflib
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -23,17 +25,19 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from tito.errors import TitoError, UsageError
+from tito.errors import Notice, TitoError, UsageError
 from tito.grading.executor import Outcome, executor, grade_one, outcome_of
 from tito.grading.gradebook import enrollment, run_lock
 from tito.grading.gradebook.gradebook import Gradebook, Keys, Works
 from tito.grading.gradebook.result_store import Saving
 from tito.grading.gradebook.tables import learner_id
 from tito.grading.intake import collect
+from tito.grading.intake.archives import some
 from tito.grading.intake.submission_times import Submitted
 from tito.grading.jail.modules import answers_in
 from tito.grading.result import LessonResult, Unchanged, blank
 from tito.grading.roster import Learner
+from tito.grading.safe_text import plain
 from tito.grading.setting import Setting
 from tito.grading.submission import Submission
 from tito.grading.work_hash import course_hash, decisive_hash, work_hash
@@ -41,10 +45,9 @@ from tito.grading.workers import WORKERS, JudgeDied
 from tito.lesson.course import Entry
 
 BATCH_SIZE = 8  # submissions that are recorded as begun in one transaction
-ATTEMPTS = 2  # at a submission during which the judge or the whole run ends
+ATTEMPTS = 2  # at a submission during which the judge dies
 REPORT_INTERVAL = 60  # seconds after which a run reports its progress in any case
 JUDGE_DIED = "died:"  # begins the key of a row without a judge's result; the work's hash follows
-INTERRUPTED = JudgeDied("the whole run was ended")  # while it was busy with this submission
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,6 @@ class Progress:
 
     total, graded, unchanged  submissions
     failed       those that could not be graded, by our fault
-    interrupted  learners whose submission got its row because whole runs ended over it
     seconds      since it began
     verdicts     {verdict: how many lessons got it}
     files        {(learner, lesson): SHA-256 of the file that came}
@@ -90,7 +92,6 @@ class Progress:
     seconds: float = 0.0
     verdicts: dict[str, int] = field(default_factory=dict)
     files: dict[tuple[str, str], str] = field(default_factory=dict)
-    interrupted: list[str] = field(default_factory=list)
 
     @property
     def done(self) -> int:
@@ -177,7 +178,7 @@ class Run:
     waiting   Tasks to begin
     suspects  Tasks during which a judge or a whole run ended: each is tried alone
     running   {future: its Task}
-    begun     {place of a Task: how often} grading it was begun, and has not ended
+    begun     {place of a Task that was begun and has not ended: how often its judge died}
     keys      of all results in the gradebook; new_keys: of those that this run saved
     """
 
@@ -223,7 +224,7 @@ class Run:
 
     def sort_tasks(self, tasks: Iterable[Task], works: Works) -> None:
         """Leave out submissions that are graded already, and move those that a killed run had
-        begun to the end.
+        begun to the end, and name them.
 
         works  {place: Unchanged} of the submissions that are graded already
         """
@@ -238,6 +239,10 @@ class Run:
                 self.suspects.append(task)
             else:
                 self.waiting.append(task)
+        if self.suspects:
+            names = [plain(task.submission.student) for task in self.suspects]
+            words = f"An earlier run was ended while it graded {some(names, 150)}."
+            warnings.warn(f"{words} They are graded last, one at a time.", Notice, stacklevel=2)
         self.report()
 
     def loop(self, pool: Executor, most: int, lock: run_lock.RunLock) -> None:
@@ -248,7 +253,8 @@ class Run:
                     self.note_begun(islice(self.waiting, BATCH_SIZE), lock)
                 self.begin(pool, self.waiting.popleft())
             if not self.running:  # alone, so that no other task can be the cause if it fails
-                self.try_alone(pool, self.suspects.popleft(), lock)
+                self.note_begun(islice(self.suspects, 1), lock)
+                self.begin(pool, self.suspects.popleft())
             ended = wait(self.running, timeout=REPORT_INTERVAL, return_when=FIRST_COMPLETED).done
             for future in ended:
                 self.finish(self.running.pop(future), outcome_of(future))
@@ -265,23 +271,14 @@ class Run:
         future = pool.submit(grade_one, self.setting, self.course, process, task.submission, known)
         self.running[future] = task
 
-    def try_alone(self, pool: Executor, task: Task, lock: run_lock.RunLock) -> None:
-        """Begin a suspect once more, or give it up."""
-        if self.begun.get(task.place, 0) < ATTEMPTS:
-            self.note_begun([task], lock)
-            self.begin(pool, task)
-        else:
-            self.finish(task, INTERRUPTED)
-
     def finish(self, task: Task, outcome: Outcome) -> None:
         """Save the results of a task, or mark it to be tried again."""
         if isinstance(outcome, JudgeDied):
-            if self.begun.get(task.place, 0) < ATTEMPTS:
+            self.begun[task.place] = 1 + self.begun.get(task.place, 0)
+            if self.begun[task.place] < ATTEMPTS:
                 self.suspects.append(task)
                 return
-            self.progress.failed += outcome is not INTERRUPTED
-            if outcome is INTERRUPTED:
-                self.progress.interrupted.append(task.submission.student)
+            self.progress.failed += 1
             results = self.results_without_judge(task, outcome)
         else:
             results = outcome
@@ -330,7 +327,7 @@ class Run:
     def note_begun(self, tasks: Iterable[Task], lock: run_lock.RunLock) -> None:
         """Record in the lock that these are begun, before they are."""
         for task in tasks:
-            self.begun[task.place] = self.begun.get(task.place, 0) + 1
+            self.begun.setdefault(task.place, 0)
         lock.keep(self.begun)
 
     def stop(self, lock: run_lock.RunLock) -> None:
@@ -338,9 +335,8 @@ class Run:
         for future in self.running:
             future.cancel()
         for task in [*self.running.values(), *self.waiting]:
-            times = self.begun.pop(task.place, 0)
-            if times > 1:
-                self.begun[task.place] = times - 1
+            if not self.begun.get(task.place):
+                self.begun.pop(task.place, None)
         with contextlib.suppress(TitoError):
             lock.keep(self.begun)
         WORKERS.close(stopping=True)

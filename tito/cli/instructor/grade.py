@@ -309,17 +309,9 @@ def warn_of_strangers(submissions: Sequence["Submission"]) -> None:
 
 
 def warn_of_what_is_left(progress: "Progress") -> None:
-    """Warn of submissions that were not graded. Raises MachineError if grading them failed."""
+    """Raise MachineError if grading failed."""
     from tito.grading.run import ATTEMPTS
-    from tito.safe_text import plain
 
-    if progress.interrupted:
-        names = list(map(plain, progress.interrupted))
-        warn(
-            f"{ATTEMPTS} runs ended while they graded {', '.join(names[:10])}"
-            f"{', ...' if len(names) > 10 else ''}, so the verdict is crashed. If the machine "
-            f"failed, grade again: tito grade ... --regrade --student {names[0]}"
-        )
     if progress.failed:
         raise MachineError(
             f"{progress.failed} submissions could not be graded, after {ATTEMPTS} attempts each. "

@@ -25,7 +25,7 @@ RENEW = 60  # seconds after which the lock is renewed
 ENDED = "ZX"  # states of a process that has ended, but whose parent has not collected it
 FIRST_NAMESPACE = "pid:[4026531836]"  # that of processes in no container
 
-# {(learner, hash of the submission and of everything that decides its results): times begun}
+# {(learner, hash of the submission and of everything that decides its results): its judge's deaths}
 Begun: TypeAlias = dict[tuple[str, str], int]
 
 

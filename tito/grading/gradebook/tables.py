@@ -320,7 +320,8 @@ RUN = sql.Table(
     sql.Column("who", Words, nullable=False),
     sql.Column("since", Moment, nullable=False),
     sql.Column("renewed", Moment, nullable=False),
-    sql.Column("begun", Json(list, are_begun), nullable=False),  # [[student, work, how often]]
+    # [[student, work, deaths of its judge]]
+    sql.Column("begun", Json(list, are_begun), nullable=False),
 )
 
 
