@@ -49,10 +49,11 @@ def executor(jobs: str | int) -> Iterator[tuple[Executor, int]]:
         ) from None
     try:
         client: Any = Client(jobs)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:  # TypeError: TLS without certificates
         raise MachineError(
             f"There is no Dask scheduler at {jobs}: {error}.",
-            "Start one with `dask scheduler`, or give a number of local workers.",
+            "Start one with `dask scheduler`, or give a number of local workers. tls:// needs "
+            "Dask's settings with certificates, under distributed.comm.tls.",
         ) from None
     WORKERS.close()  # the cluster's workers start their own judges
     with client, client.get_executor() as pool:

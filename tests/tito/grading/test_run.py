@@ -534,6 +534,13 @@ def test_jobs_that_are_neither_a_number_nor_an_address_are_refused(small_course,
     assert "is neither a number of workers nor an address" in done.stderr
 
 
+@pytest.mark.parametrize("address", ["tls://127.0.0.1:1", "tcp://127.0.0.1:x", "foo://x"])
+def test_an_address_that_dask_cannot_use_is_a_sentence(address):
+    pytest.importorskip("distributed", reason="Dask is not installed here")
+    with pytest.raises(TitoError, match="no Dask scheduler at"), executor.executor(address):
+        pass
+
+
 @pytest.mark.slow
 @LINUX
 def test_ctrl_c_keeps_what_is_graded_and_leaves_nothing_running(small_course, submissions, orphans):

@@ -206,6 +206,7 @@ def show_class(
     """
     from tito.grading import views
     from tito.grading.gradebook.changes import review_overrides
+    from tito.grading.gradebook.database import display_url
 
     (book, before), (submissions, progress) = written, outcome
     students = [submission.student for submission in submissions]
@@ -218,8 +219,10 @@ def show_class(
     else:
         graded = book.grades_of(students, setting.lessons)
         grades = [views.without_checks(grade) for grade in graded]
+        place = gradebook_place(root, request.gradebook)
+        shown = display_url(place) if "://" in str(place) else place
         echo(
-            views.class_summary(progress, setting.level, gradebook_place(root, request.gradebook)),
+            views.class_summary(progress, setting.level, shown),
             *views.arrivals(grades),
             *views.others_count(grades, progress.files),
             *views.to_judge(grades),

@@ -4,6 +4,7 @@ The database is SQLite by default, or any that SQLAlchemy supports, by URL. A da
 schema is refused and not changed.
 """
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -49,8 +50,8 @@ def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iter
     is_there = not path or path.exists()
     if not (is_there or create):
         raise _missing(url)
-    is_new = _make_file(path) if path and not (is_there or reads) else False
     engine = _engine(url if is_there or not reads else IN_MEMORY)
+    is_new = _make_file(path) if path and not (is_there or reads) else False
     try:
         if is_new or not _is_gradebook(engine):
             if not create:
@@ -77,7 +78,7 @@ def transaction(engine: sql.Engine, writes: bool = False) -> Iterator[sql.Connec
     except DamagedValue as error:
         raise _damaged_row(engine, error) from None
     except sql.exc.DBAPIError as error:
-        reason = " ".join(str(error.orig).split()).rstrip(".?")
+        reason = without_secrets(engine.url, str(error.orig))
         kind = Collision if getattr(error.orig, "sqlstate", None) in COLLISIONS else MachineError
         raise kind(
             f"The gradebook {display_url(engine.url)} does not work: {reason}.",
@@ -193,22 +194,37 @@ def write(
     raise AssertionError("the last attempt returned or raised")
 
 
-def display_url(url: sql.URL) -> str:
-    """The database, safe to print: the path of a file, or the URL without its password."""
+def display_url(url: sql.URL | str | Path) -> str:
+    """The database, safe to print: the path of a file, or the URL without its password and its
+    arguments, which may be another one.
+    """
+    url = url if isinstance(url, sql.URL) else _url(url)
     is_file = url.drivername.startswith("sqlite") and url.database
-    return is_file or url.render_as_string(hide_password=True)
+    return is_file or url.set(query={}).render_as_string(hide_password=True) + "?..." * bool(
+        url.query
+    )
+
+
+def without_secrets(url: sql.URL, text: str) -> str:
+    """A message of a driver on one line, without the secrets that the URL holds."""
+    secrets = {str(url.password or "")}
+    for name, value in url.query.items():
+        if re.search("pass|secret|key|token|service", name, re.I):
+            secrets |= {value} if isinstance(value, str) else set(value)
+    for secret in sorted(secrets - {""}, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+    return " ".join(text.split()).rstrip(".?")
 
 
 def _url(where: str | Path) -> sql.URL:
     if not isinstance(where, str) or "://" not in where:
+        if re.search(r"pass\w*\s*=", str(where)):  # libpq's form: it may hold a password, too
+            raise _unreadable()
         return sql.URL.create("sqlite", database=str(Path(where).expanduser().absolute()))
     try:
         return sql.make_url(where)
-    except (sql.exc.ArgumentError, ValueError):  # not shown: it may hold a password
-        raise UsageError(
-            "That gradebook's URL cannot be read.",
-            "Write it like this: postgresql+psycopg://USER@HOST/DATABASE",
-        ) from None
+    except (sql.exc.ArgumentError, ValueError):
+        raise _unreadable() from None
 
 
 def _make_file(path: Path) -> bool:
@@ -226,10 +242,20 @@ def _make_file(path: Path) -> bool:
         ) from None
 
 
+def _unreadable() -> UsageError:  # without the URL: it may hold a password
+    return UsageError(
+        "That gradebook's URL cannot be read.",
+        "Write it like this: postgresql+psycopg://USER@HOST/DATABASE",
+    )
+
+
 def _engine(url: sql.URL) -> sql.Engine:
     sqlite = url.drivername.startswith("sqlite")
     try:
-        engine = sql.create_engine(url, connect_args={"timeout": BUSY_SECONDS} if sqlite else {})
+        with warnings.catch_warnings(action="error", category=sql.exc.SAWarning):
+            engine = sql.create_engine(
+                url, connect_args={"timeout": BUSY_SECONDS} if sqlite else {}
+            )
     except sql.exc.NoSuchModuleError:
         raise UsageError(
             f"{url.drivername} is not a database that SQLAlchemy supports here.",
@@ -240,6 +266,13 @@ def _engine(url: sql.URL) -> sql.Engine:
             f"A gradebook at {url.drivername} needs the Python package {error.name}, "
             "which is not here.",
             "Install it, or use a file.",
+        ) from None
+    except (sql.exc.SQLAlchemyError, sql.exc.SAWarning, ValueError, TypeError) as error:
+        reason = str(error).partition("\n")[0].partition(" (Background")[0]
+        raise UsageError(
+            f"The gradebook's URL {display_url(url)} cannot be used: "
+            f"{without_secrets(url, reason)}.",
+            "Correct its arguments, behind the `?`, or leave them out.",
         ) from None
     if sqlite:
         _prepare_sqlite(engine)
