@@ -142,6 +142,8 @@ class Questions:
     def next(self, request: Request, session: GraderSession) -> Response:
         """Go to the next answer that is not judged, after this one, or to the first."""
         form, (lesson, question) = request.scope["form"], _place(request)
+        if not self._answers(session, (lesson, question), Filter()):
+            return self._missing(session)
         chosen, after = self.page.filter_of(session, form), form.get("after")
         here = f"/question/{lesson}/{question}"
         groups = equal_answers(self._answers(session, (lesson, question), chosen))
@@ -207,6 +209,8 @@ class Questions:
         grades would change.
         """
         form, (lesson, question) = request.scope["form"], _place(request)
+        if not self._answers(session, (lesson, question), Filter()):
+            return self._missing(session)
         back = f"/question/{lesson}/{question}"
         if self.page.class_list.student(form.get("back", "")):
             back += f"/{form['back']}"

@@ -160,3 +160,24 @@ def test_an_address_that_nobody_uses_ends(page, monkeypatch):
         moment = now + later * access.IDLE_SECONDS
         monkeypatch.setattr(access.time, "time", lambda moment=moment: moment)
         assert page.ben.get("/").status_code == status
+
+
+@pytest.mark.parametrize("who", ["prof", "ben"])
+def test_a_form_for_what_is_not_there_is_refused_and_writes_nothing(page, who):
+    grader, before = getattr(page, who), page.book.last_entry()
+    forms = {
+        "/question/nolesson/noquestion/rubric": {"what": "add", "points": "1", "text": "x"},
+        "/question/numbers/noquestion/rubric": {"what": "add", "points": "1", "text": "x"},
+        "/question/numbers/noquestion/next": {},
+        f"/question/nolesson/why/{page.of['bob']}/judge": {"points": "1", "answer": "x"},
+        f"/of/{page.of['bob']}/nolesson/judge": {"points": "1", "why": "x", "seen": "9"},
+        f"/of/{page.of['bob']}/numbers/nothing": {"points": "1", "why": "x", "seen": "9"},
+        "/of/nobody/numbers/judge": {"points": "1", "why": "x", "seen": "9"},
+        "/next": {"lesson": "nolesson"},
+        "/nothing": {},
+    }
+    for path, form in forms.items():
+        assert grader.post(path, **form).status_code == 404, path
+    assert page.book.last_entry() == before
+    assert not answers.rubric(page.book, "nolesson", "noquestion")
+    assert not answers.rubric(page.book, "numbers", "noquestion")
