@@ -85,21 +85,24 @@ def questions_of(course: "Root") -> "dict[tuple[str, str], Question]":
 def graders_of(book: "Gradebook", words: list[str]) -> dict[str, list[str] | None]:
     """{name: sections, or None} of graders written NAME or NAME:SECTION,...; or else the user."""
     from tito.grading.gradebook.answers import COURSE
+    from tito.grading.page.access import LONGEST_NAME, can_be_read, shape
 
     graders: dict[str, list[str] | None] = {}
     for word in words or [author_name()]:
         name, colon, after = word.partition(":")
-        name, sections = " ".join(name.split()), [one.strip() for one in after.split(",")]
-        why = ""
-        # what cannot be seen would make two names look the same
-        if not name.isprintable() or not name or name in graders or (colon and not all(sections)):
-            why = "names a grader again" if name in graders else "is no grader"
-        elif name.lower() == COURSE:
+        is_readable, name = can_be_read(name), " ".join(name.split())
+        sections, why = [one.strip() for one in after.split(",")], ""
+        if not is_readable or not name or (colon and not all(sections)):
+            why = "is no grader"
+        elif shape(name) == shape(COURSE):
             why = "is the author of the course's rubrics"
+        elif alike := [one for one in graders if shape(one) == shape(name)]:
+            why = "names a grader again" if name in alike else f"looks like {alike[0]!r}"
         if why:
             raise UsageError(
-                f"--as {word!r} {why}.",
-                "Write --as NAME, or --as NAME:SECTION,SECTION for an assistant.",
+                f"--as {word[:60]!a} {why}.",
+                "Write --as NAME, or --as NAME:SECTION,SECTION for an assistant. A name has at "
+                f"most {LONGEST_NAME} letters, all can be seen, and each word is in one script.",
             )
         for section in sections if colon else []:
             section_of(book, section)  # raises UsageError if it is empty

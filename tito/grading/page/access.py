@@ -8,8 +8,10 @@ nor send a form here, and a name of another site that points to this machine is 
 import asyncio
 import hmac
 import ipaddress
+import re
 import secrets
 import time
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,6 +24,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tito.grading.roster import in_section
 
+LONGEST_NAME = 100  # characters of a grader's name
+# Pairs of a letter (Cyrillic, Greek, Armenian, ...) or digit and the Latin letter that it looks like
+PAIRS = (
+    "аaсcԁdеeһhіiјjӏlоoрpԛqѕsԝwхxуyѵvгrпnтtкkмmвbнh"
+    "αaγyεeηnιiκkνvοoρpτtυuχxωwϲcϳjոnսuցgհhօo1l|l0oıiɑaɡg"
+)
+ALIKE = str.maketrans(PAIRS[::2], PAIRS[1::2])
+SCRIPTS = {"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC"}  # with letters as in others
+UNSEEN = re.compile("FILLER|SELECTOR|JOINER|INHERENT")  # in the names of letters and marks
 IDLE_SECONDS = 8 * 3600  # after which an unused address ends
 MOST_CONNECTIONS = 50  # that wait for a request
 BACKLOG = 32  # connections that are accepted before the page looks at any of them
@@ -83,6 +94,27 @@ class GraderSession:
     def say(self, words: str) -> None:
         """Show a sentence on the next page."""
         self.said = [*self.said[-4:], words]
+
+
+def shape(name: str) -> str:
+    """What a reader sees of a name: the same for names that look alike."""
+    letters = unicodedata.normalize("NFKD", name.replace("I", "l"))
+    bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return bare.casefold().translate(ALIKE).replace("rn", "m")
+
+
+def can_be_read(name: str) -> bool:
+    """Whether all of a name can be seen, and each word is written in one script."""
+    for word in name.split(" "):
+        scripts = set()
+        for letter in unicodedata.normalize("NFD", word):
+            named, kind = unicodedata.name(letter, "FILLER"), unicodedata.category(letter)[0]
+            if UNSEEN.search(named) or not (letter.isascii() or kind in "LMN"):
+                return False
+            scripts |= {named.partition(" ")[0]} if kind == "L" else set()
+        if scripts & SCRIPTS and len(scripts) > 1:
+            return False
+    return name.isprintable() and len(name) <= LONGEST_NAME
 
 
 class Sessions:

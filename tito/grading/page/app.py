@@ -260,6 +260,8 @@ class GraderPage:
         """
         form = request.scope["form"]
         lesson, chosen = form.get("lesson", ""), self.filter_of(session, form)
+        if lesson and lesson not in self.book.lessons():
+            return self.missing(session, f"Nothing of a lesson {lesson!r} is graded.")
         rows = chosen.ordered(self._rows(session, lesson or None))
         places = [(row.handle, row.lesson) for row in rows]
         after = (form.get("after", ""), lesson)
@@ -484,8 +486,9 @@ def serve(
         config = uvicorn.Config(
             page.app(),
             http=Connection,
+            ws="none",
             backlog=BACKLOG,
-            log_level="warning",
+            log_level="error",  # anyone on this machine can cause warnings
             access_log=False,
             server_header=False,
             lifespan="off",

@@ -19,7 +19,25 @@ from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.roster import learner_of
 
 pytest.importorskip("uvicorn", reason="uvicorn is not here: it is in the extra `instructor`")
+UPGRADE = (
+    b"\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13"
+    b"\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+UNREADABLE = (
+    *("\u3164", "\u2800", "ben\u115f", "be\u034fn", "ben\ufe0f", "ben\u17b4", "\U000e0041"),
+    *("b\u0435n", "a\nb", "\x1b[1m"),
+)
 REQUEST = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@pytest.mark.parametrize("name", ["ben", "Zoë Ångström", "Анна К.", "李雷", "o'neil-2", "नेहा"])
+def test_a_name_in_any_one_script_is_served(small_course, monkeypatch, name):
+    served = []
+    monkeypatch.setattr("tito.grading.page.app.serve", lambda page, *more: served.append(page))
+    with open_gradebook(small_course.state / "gradebook.db"):
+        pass
+    tito(small_course, "gradebook", "page", "--as", name)
+    assert [one.who for one in served[0].sessions.all] == [name]
 
 
 @pytest.mark.parametrize(
@@ -30,6 +48,15 @@ REQUEST = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
         (["--as", "ben:"], "--as 'ben:' is no grader."),
         (["--as", "ben", "--as", "ben\u200b"], "--as 'ben\\u200b' is no grader."),
         (["--as", "\u202eben:A"], "--as '\\u202eben:A' is no grader."),
+        *[
+            (["--as", "prof", "--as", f"{name}:A"], f"--as {name + ':A'!a} is no grader.")
+            for name in UNREADABLE
+        ],
+        (["--as", 10_000 * "b"], f"--as {60 * 'b'!r} is no grader."),
+        (["--as", "cop", "--as", "\u0441\u043e\u0440:A"], "looks like 'cop'."),
+        (["--as", "ben", "--as", "b\u00e9n"], "looks like 'ben'."),
+        (["--as", "tal", "--as", "ta1"], "--as 'ta1' looks like 'tal'."),
+        (["--as", "barn", "--as", "bam"], "--as 'bam' looks like 'barn'."),
         (["--as", "ben", "--as", "ben:A"], "--as 'ben:A' names a grader again."),
         (["--as", "ben:A,Z"], "No learner is in section 'Z'."),
         (["--as", "The course"], "--as 'The course' is the author of the course's rubrics."),
@@ -85,6 +112,8 @@ def test_a_port_that_is_taken_is_reported(small_course):
         b"",
         b"GET /x HTTP/1.1\r\n",
         REQUEST + b"G",
+        REQUEST.replace(b"\r\n\r\n", UPGRADE),
+        b"\x16\x03\x01 is no HTTP\r\n\r\n",
         pytest.param(REQUEST * 3000, id="unread answers"),
     ],
 )
