@@ -103,21 +103,23 @@ def write(
         raise
     except OSError as error:
         _remove(new)
-        remedy = "Free some space, or make the file and its folder writable, then run it again."
-        if os.name == "nt" and isinstance(error, PermissionError):
-            remedy = "If another program has it open, close it there, then run it again."
-        elif os.name == "nt" and len(str(path)) > LONGEST:
-            remedy = f"The path has {len(str(path))} characters. Move the folder to a shorter one."
-        raise MachineError(
-            f"{path} was not written: {error.strerror or error}. The old file is as it was.", remedy
-        ) from None
+        what = f"{path} was not written: {error.strerror or error}. The old file is as it was."
+        raise MachineError(what, _remedy(path, error)) from None
+
+
+def _remedy(path: Path, error: OSError) -> str:
+    if os.name == "nt" and isinstance(error, PermissionError):
+        return "If another program has it open, close it there, then run it again."
+    if os.name == "nt" and len(str(path)) > LONGEST:
+        return f"The path has {len(str(path))} characters. Move the folder to a shorter one."
+    return "Free some space, or make the file and its folder writable, then run it again."
 
 
 def write_private(path: Path, data: bytes | str) -> bool:
     """Write a file with grades or secret names, for its owner only. Returns whether it changed."""
     data = data.encode("utf-8") if isinstance(data, str) else data
     if path.is_file() and read(path) == data:
-        with suppress(OSError):  # it is somebody else's
+        with suppress(OSError):  # another user's file
             path.chmod(path.stat().st_mode & PRIVATE)
         return False
     write(path, data, mode=PRIVATE)

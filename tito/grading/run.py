@@ -11,7 +11,7 @@ submissions were begun. If a judge or a whole run died while a submission was gr
 is tried again after all others and with nothing else running, so that another one cannot be the
 cause. If a judge dies over it again, it gets the verdict "crashed", which is kept until the
 submission, the checks or the limits change. The end of a whole run says nothing about a submission:
-it may have been a power cut, so it costs nobody points however often it happens.
+it may have been a power cut, so it costs no points however often it happens.
 """
 
 import contextlib

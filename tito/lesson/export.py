@@ -174,8 +174,8 @@ def definitions(module: ExportedModule) -> dict[str, list[cells.Cell]]:
 
 
 def bindings(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """(name, line) of all that gives a name of the module a value or changes what it holds: also in
-    a branch, as `f.__code__ = ...`, by `global`, or spelled out, as in `globals()["f"] = ...`.
+    """(name, line) where a name of the module gets a value, or its value is changed: also in a
+    branch, as `f.__code__ = ...`, by `global`, or spelled out, as in `globals()["f"] = ...`.
     """
     pending: list[tuple[ast.AST, bool]] = [(tree, True)]  # whether names in it are the module's
     while pending:

@@ -25,7 +25,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tito.grading.roster import in_section
 
 LONGEST_NAME = 100  # characters of a grader's name
-# Pairs of a letter (Cyrillic, Greek, Armenian, ...) or digit and the Latin letter that it looks like
+# Pairs of a letter (Cyrillic, Greek, Armenian, ...) or digit, and the Latin letter it looks like
 PAIRS = (
     "аaсcԁdеeһhіiјjӏlоoрpԛqѕsԝwхxуyѵvгrпnтtкkмmвbнh"
     "αaγyεeηnιiκkνvοoρpτtυuχxωwϲcϳjոnսuցgհhօo1l|l0oıiɑaɡg"

@@ -277,11 +277,14 @@ def test_code_that_takes_minutes_to_colour_is_shown_without_colours(page, monkey
 def test_checks_are_shown_with_the_code_of_their_exercise_also_with_a_hyphen(page):
     one = result(points=(0, 0), sha256="f" * 64)
     one.checks[0].exercise, one.checks[1].exercise = "numbers-softmax", "numbers-log-softmax"
-    coded(one, """# %% exercise="softmax"
+    coded(
+        one,
+        """# %% exercise="softmax"
 first = 1
 # %% exercise="log-softmax"
 second = 2
-""")
+""",
+    )
     save(page.book, [one], None, "me", regrade=True)
     text = page.ta1.get(f"/of/{page.of['ada']}/numbers").text
     first, second = re.findall(r"<article.*?</article>", text, re.S)
