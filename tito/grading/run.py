@@ -37,7 +37,6 @@ from tito.grading.intake.submission_times import Submitted
 from tito.grading.jail.modules import answers_in
 from tito.grading.result import LessonResult, Unchanged, blank
 from tito.grading.roster import Learner
-from tito.grading.safe_text import plain
 from tito.grading.setting import Setting
 from tito.grading.submission import Submission
 from tito.grading.work_hash import course_hash, decisive_hash, work_hash
@@ -240,9 +239,11 @@ class Run:
             else:
                 self.waiting.append(task)
         if self.suspects:
-            names = [plain(task.submission.student) for task in self.suspects]
-            words = f"An earlier run was ended while it graded {some(names, 150)}."
-            warnings.warn(f"{words} They are graded last, one at a time.", Notice, stacklevel=2)
+            names = some((task.submission.student for task in self.suspects), 150)
+            words = (
+                f"An earlier run was ended while it graded {names}. These are graded last, alone."
+            )
+            warnings.warn(words, Notice, stacklevel=2)
         self.report()
 
     def loop(self, pool: Executor, most: int, lock: run_lock.RunLock) -> None:

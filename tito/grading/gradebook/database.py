@@ -115,12 +115,7 @@ def split_rows(
     return rows, damaged
 
 
-def leave_out(
-    database: sql.Connection,
-    table: sql.Table,
-    place: Place,
-    error: DamagedValue,
-) -> str:
+def leave_out(database: sql.Connection, table: sql.Table, place: Place, error: DamagedValue) -> str:
     """Say once that a row is damaged, and that its learner is left out, whose id it returns."""
     found = _row_error(database, table, place, error)
     (student,) = _raw(database, [table.c.student], place)
@@ -142,21 +137,14 @@ def _places(database: sql.Connection, query: sql.Select[Any], table: sql.Table) 
     return [[column == value for column, value in zip(key, row)] for row in rows]
 
 
-def _raw(
-    database: sql.Connection,
-    columns: Iterable[sql.Column[Any]],
-    place: Place,
-) -> list[str]:
+def _raw(database: sql.Connection, columns: Iterable[sql.Column[Any]], place: Place) -> list[str]:
     """The values of a row as text, unchecked."""
     unchecked = [sql.type_coerce(column, sql.types.NullType()) for column in columns]
     return [str(value) for value in database.execute(sql.select(*unchecked).where(*place)).one()]
 
 
 def _row_error(
-    database: sql.Connection,
-    table: sql.Table,
-    place: Place,
-    error: DamagedValue,
+    database: sql.Connection, table: sql.Table, place: Place, error: DamagedValue
 ) -> DamagedRow:
     key = list(table.primary_key)
     values = zip(key, _raw(database, key, place))

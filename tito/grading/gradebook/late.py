@@ -2,7 +2,7 @@
 
     [grading]
     policy = "latest"        # or "best", or "last-on-time": which of several submissions counts
-    missing = "after due"    # from then on a missing lesson is exported as 0; before, as an empty
+    missing = "after due"    # after that, a missing lesson is exported as 0; before, as an empty
                              # cell. Or "zero" (always 0), or "empty"
     grace_minutes = 15       # lateness that costs nothing
     percent_per_day = 10     # of the points earned, per started day after the grace

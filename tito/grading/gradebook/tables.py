@@ -84,7 +84,7 @@ class Checked(sql.types.TypeDecorator[Any]):
         return checked
 
     def is_sound(self, value: Any) -> bool:
-        return not UNSTORABLE.search(value)
+        return not (isinstance(value, str) and UNSTORABLE.search(value))
 
 
 class Name(Checked):
@@ -97,15 +97,9 @@ class Whole(Checked):
     impl, cache_ok, kind = sql.Integer, True, int
     what = "whole number"
 
-    def is_sound(self, value: int) -> bool:
-        return True
-
 
 class Points(Checked):
-    """Points as a Decimal of whole hundredths, stored as an integer.
-
-    SQLite knows no decimal fractions.
-    """
+    """A Decimal of whole hundredths, stored as an integer: SQLite knows no decimal fractions."""
 
     impl, cache_ok, kind = sql.Integer, True, Decimal
     what = "number of points"
@@ -115,9 +109,6 @@ class Points(Checked):
 
     def process_result_value(self, value: Any, dialect: object) -> Any:
         return None if value is None else late.tidy(Decimal(value) / 100)
-
-    def is_sound(self, value: Decimal) -> bool:
-        return value.is_finite()
 
 
 class Moment(Checked):
@@ -131,9 +122,6 @@ class Moment(Checked):
 
     def process_result_value(self, value: Any, dialect: object) -> Any:
         return None if value is None else value.replace(tzinfo=timezone.utc)
-
-    def is_sound(self, value: datetime) -> bool:
-        return True
 
 
 class Words(Checked):
@@ -173,19 +161,12 @@ class Packed(Checked):
 
     impl, cache_ok, what = sql.LargeBinary, True, "compressed text"
 
-    def process_bind_param(self, value: Any, dialect: object) -> Any:
-        return value
-
     def process_result_value(self, value: Any, dialect: object) -> Any:
         return None if value is None else unpacked(value)
 
 
 def are_texts(values: Collection[Any]) -> bool:
     return all(type(value) is str for value in values)
-
-
-def are_columns(value: dict[Any, Any]) -> bool:
-    return are_texts(value.values())
 
 
 def are_changes(value: list[Any]) -> bool:
@@ -226,7 +207,7 @@ LEARNER = sql.Table(
     sql.Column("student", Name(LONGEST), primary_key=True),
     sql.Column("name", Words, nullable=False),
     # of the roster: {header: text}; and the secret in the name of their feedback page, under SECRET
-    sql.Column("columns", Json(form=are_columns), nullable=False),
+    sql.Column("columns", Json(form=lambda value: are_texts(value.values())), nullable=False),
     sql.Column("state", Name(20)),  # NULL: in the class; LEFT, STRANGER
 )
 ALIAS = sql.Table(

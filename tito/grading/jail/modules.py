@@ -79,8 +79,7 @@ def cells_of(
     entry: Entry, file: LessonFile, module: export.ExportedModule | None = None
 ) -> dict[str, list[ExerciseCell]]:
     """{exercise: the cells of a learner's file that have its mark, or define what it asks for}.
-
-    module  what was made of the file; None if it has an error
+    module: what was made of the file; None if it has an error.
     """
     assert file.source
     definers = export.definitions(module) if module else {}
@@ -100,10 +99,7 @@ def cells_of(
 
 
 def _words_of(
-    source: cells.Source,
-    cell: cells.Cell,
-    exercise: Exercise,
-    chains: dict[str, list[cells.Cell]],
+    source: cells.Source, cell: cells.Cell, exercise: Exercise, chains: dict[str, list[cells.Cell]]
 ) -> tuple[str, bool]:
     """(what a cell does for an exercise, whether it counts). chains: {name: the cells that define
     it, the last of which counts}, {} where nothing does.

@@ -84,10 +84,13 @@ def view_of(
 
 @dataclass
 class ExercisePart:
-    """An exercise's code beside its checks; checks: what their lines show."""
+    """An exercise's code beside its checks; checks: what their lines show.
+
+    cells  [(a cell, its lines; [] if they are not saved)]
+    """
 
     name: str
-    cells: list["CodeCell"]
+    cells: list[tuple[ExerciseCell, "Lines"]]
     checks: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -116,7 +119,7 @@ def exercises_of(view: SubmissionView) -> dict[str, list[ExercisePart]]:
         last[name] = line["message"] or last.get(name, "")
         if name not in parts:
             cells = view.grade.result.cells.get(name, ())
-            shown = [CodeCell(lines[cell.first - 1 : cell.last], cell) for cell in cells]
+            shown = [(cell, lines[cell.first - 1 : cell.last]) for cell in cells]
             parts[name] = ExercisePart(name, shown)
         parts[name].checks.append(line)
     groups: dict[str, list[ExercisePart]] = {"wrong": [], "blank": [], "right": []}
@@ -150,17 +153,10 @@ def in_words(change: Change) -> str:
 # The code.
 
 Pieces = list[tuple[str, str]]  # [(class, text)]
+Lines = list[tuple[int, Pieces]]  # [(number, pieces)], ready to be shown
 
 
-@dataclass
-class CodeCell:
-    """A cell of an exercise. lines: [(number, pieces)], ready to be shown; [] where not saved."""
-
-    lines: list[tuple[int, Pieces]]
-    cell: ExerciseCell
-
-
-def lines_of(view: SubmissionView) -> list[tuple[int, Pieces]]:
+def lines_of(view: SubmissionView) -> Lines:
     """The numbered lines of a submission's code, with escapes for invisible characters. The
     template escapes markup. Who the learner is is hidden in comments and strings, but not in names
     of functions. Code that was not highlighted is treated like a comment.
