@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from tito.errors import MachineError, Notice, UsageError
 from tito.grading.gradebook.tables import SCHEMA, SETTING, TABLES, DamagedValue, sql
-from tito.grading.safe_text import one_line
+from tito.safe_text import one_line
 
 BUSY_SECONDS = 60  # to wait for another process that writes
 ATTEMPTS = 5  # at writing what collides with another process
