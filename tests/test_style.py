@@ -14,7 +14,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
     [
         "ruff format --check --diff --quiet .",
         "ruff check --quiet .",
-        "mypy",  # pyproject.toml says what is checked, and how strictly
+        # pyproject.toml says what is checked, and how strictly
+        pytest.param("mypy", marks=pytest.mark.slow),
     ],
 )
 def test_they_find_nothing(words):
