@@ -18,7 +18,7 @@ from small_course import introduce, make_course, solve
 from tito.lesson import course
 
 TESTS = Path(__file__).resolve().parents[2]
-EMULATOR = TESTS / "other_systems.py"
+EMULATOR = TESTS.parent / "tools" / "other_systems.py"
 SYSTEMS = ("windows", "macos")
 
 

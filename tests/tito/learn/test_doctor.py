@@ -216,7 +216,7 @@ print(*[f.remedy for f in doctor._surroundings(Path("/a" * 70)) if f.what == "pa
 
 @pytest.mark.slow
 def test_a_folder_too_deep_for_windows_is_a_problem_unless_long_paths_are_on():
-    emulator = [sys.executable, REPOSITORY / "tests" / "other_systems.py", "windows", "-c", LONG]
+    emulator = [sys.executable, REPOSITORY / "tools" / "other_systems.py", "windows", "-c", LONG]
     off, on = (subprocess.check_output([*emulator, has], text=True) for has in ("0", "1"))
     assert "at most 110" in off and "paths" not in on
 

@@ -1,5 +1,5 @@
 """Whatever bytes a learner hands in, or answers, the judge neither breaks nor hangs, and its
-verdict is one of those there are. fuzz.py makes the bytes and says how to try many more of them.
+verdict is one of those there are. tools/fuzz.py makes the bytes, and says how to try many more.
 """
 
 import json
@@ -14,7 +14,7 @@ import pytest
 if not hasattr(os, "fork"):
     pytest.skip("grading forks", allow_module_level=True)
 
-from grading.jail import fuzz  # noqa: E402
+import fuzz  # noqa: E402
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from small_course import make_course, set_policies  # noqa: E402

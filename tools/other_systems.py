@@ -1,7 +1,7 @@
 """Let this project's code run on Linux as if it ran on Windows or macOS.
 
-    python tests/other_systems.py windows -m pytest --all tests/tito/learn tests/tito/cli
-    python tests/other_systems.py macos -m tito status
+    python tools/other_systems.py windows -m pytest --all tests/tito/learn tests/tito/cli
+    python tools/other_systems.py macos -m tito status
 
 The first runs the tests of a learner's commands under the emulation, but for those in NOT_THERE;
 the second shows that any program can run under it. On a real Windows or macOS, tests/conftest.py
@@ -51,7 +51,7 @@ import time
 from pathlib import Path
 
 PROGRAM = os.path.abspath(__file__)
-TESTS = str(Path(__file__).resolve().parent) + os.sep
+TESTS = str(Path(__file__).resolve().parents[1] / "tests") + os.sep
 LIBRARIES = tuple(
     os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "purelib")
 )
@@ -122,7 +122,7 @@ def kind(file):
     path = os.path.abspath(file)
     if file.startswith("<") or path.startswith(LIBRARIES):
         return "library"
-    return "tests" if path.startswith(TESTS) else "project"
+    return "tests" if path.startswith((TESTS, PROGRAM)) else "project"
 
 
 def is_emulated(frame, through_libraries=True):

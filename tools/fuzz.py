@@ -1,7 +1,7 @@
 """Random damage, aware of the form of what it damages: scripts, notebooks, zips, and the answers
 of the learner's side to the judge.
 
-    python tests/tito/grading/jail/fuzz.py --inputs 100000 [--first 0] [--kind script]
+    python tools/fuzz.py --inputs 100000 [--first 0] [--kind script]
 
 Every input is made by a `random.Random` and nothing else: of its number here, of hypothesis'
 choices in test_fuzz.py, which makes a failing one small. A failure here names its kind and number;
@@ -29,7 +29,7 @@ from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "tito"))
 
 import numpy as np
 from grading.jail.hostile import course as attacked
