@@ -1,5 +1,5 @@
-"""Random damage, aware of the form of what it damages: scripts, notebooks, zips, and the answers
-of the learner's side to the judge.
+"""Random damage, aware of the form of what it damages: scripts, notebooks, zips, tars, and the
+answers of the learner's side to the judge.
 
     python tools/fuzz.py --inputs 100000 [--first 0] [--kind script]
 
@@ -9,10 +9,13 @@ choices in test_fuzz.py, which makes a failing one small. A failure here names i
 """
 
 import argparse
+import bz2
 import contextlib
 import copy
+import gzip
 import io
 import json
+import lzma
 import marshal
 import random
 import resource
@@ -20,6 +23,7 @@ import signal
 import socket
 import struct
 import sys
+import tarfile
 import tempfile
 import time
 import warnings
@@ -379,6 +383,13 @@ def a_damaged_notebook(r):
         cell["source"] = r.choice(
             ["\n".join(lines), "#| export\n" + "\n".join(lines), ["#| export\r", *lines], lines]
         )
+    for cell in r.sample(book["cells"], r.randrange(3)):  # as large as a limit, or as a piece
+        key = r.choice(["outputs", "attachments", "metadata"])
+        many = r.choice([1, 300, 66_000])
+        text = r.choice(['step "1"\n', "\\", "é{[", '"outputs": [', "]}"])
+        cell[key] = {"widgets": [text] * 9, "text": text * many} if key == "metadata" else [
+            {"data": {"image/png": "iVBOR" * many, "a": [[1, [text]], {text: 1}]}}, text * many
+        ]  # fmt: skip
     if r.randrange(4):
         book = json_damaged(r, book)
     text = json.dumps(book, ensure_ascii=r.randrange(2) == 0, indent=r.choice([None, 1]))
@@ -412,14 +423,60 @@ NAMES = [
     "..\\numbers_dev.py", "a\\numbers_dev.py", "a/../numbers_dev.py", "./numbers_dev.py",
     "//numbers_dev.py", "", "/", ".", "..", "numbers_dev.py\0.txt", "\u202enumbers_dev.py",
     "\x1b[2Jnumbers_dev.py", "num\ufb01bers_dev.py", "numbers_dev.zip", "x.zip", "x.zip/y.zip",
-    "tito.toml", "tinytorch/core/numbers.py", ".tito/backups/numbers_dev.py",
-    "__MACOSX/._numbers_dev.py", f"{'a' * 200}numbers_dev.py", f"{'a/' * 60}numbers_dev.py",
+    "x.tar", "x.tar.gz", "a/x.tgz", "numbers_dev.tar.xz", "tito.toml",
+    "tinytorch/core/numbers.py", ".tito/backups/numbers_dev.py", "__MACOSX/._numbers_dev.py",
+    f"{'a' * 200}numbers_dev.py", f"{'a/' * 60}numbers_dev.py",
     f"{'a' * 5000}/numbers_dev.ipynb", "numbers_dev.py\n", "a" * 65_000,
 ]  # fmt: skip
 MODES = [0o120777, 0o020666, 0o060666, 0o010666, 0o140777, 0o040755, 0, 0o170000]
 
 
-def a_zip(r, inner=True):
+def member_data(r, name, inner):
+    """Bytes of a file of an archive; `inner` archives may hold archives in turn."""
+    if inner and name.endswith((".zip", ".tar", "gz", "xz")):
+        return a_zip(r, inner - 1) if name.endswith(".zip") else a_tar(r, inner - 1)
+    if name.endswith(".ipynb"):
+        return a_damaged_notebook(r)
+    ends = b"PK\5\6" + b"\0" * 18
+    data = r.choice([NUMBERS.encode(), SUMS.encode(), b"", b"\0" * 300_000, ends])
+    return data if r.randrange(3) else script(r)
+
+
+def a_tar(r, inner=2):
+    """Bytes of a tar, compressed or not, of which each field of a header may lie."""
+    out = b""
+    for _ in range(r.randrange(1, 5)):
+        name = NAMES[r.randrange(3)] if r.randrange(2) else r.choice(NAMES)
+        data = member_data(r, name, inner)
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        info.mtime = r.choice([0, 1.5, 2**33, 1_760_000_000])
+        if r.randrange(6) == 0:
+            info.type = bytes([r.choice(b"0123456789LKSxgVX\0")])
+            info.linkname = r.choice(NAMES)
+        if r.randrange(8) == 0:
+            info.pax_headers = {
+                r.choice(["size", "path", "GNU.sparse.major", "GNU.sparse.map", "linkpath", "x"]):
+                    r.choice(["-1", "0", "1,2", "99999999999999", "numbers_dev.py", "\udcff"])
+            }  # fmt: skip
+        form = r.choice([tarfile.PAX_FORMAT, tarfile.GNU_FORMAT])
+        head = bytearray(info.tobuf(form, "utf-8", "surrogateescape"))
+        if r.randrange(6) == 0:  # a lie with a right checksum
+            block = len(head) - 512
+            field = block + r.choice([100, 116, 124, 136, 257, 263, 345])
+            head[field : field + 8] = r.choice(
+                [b"77777777", b"\xff" * 8, b"\x80" + b"\1" * 7, b" " * 8]
+            )
+            head[block + 148 : block + 156] = b" " * 8
+            head[block + 148 : block + 156] = b"%06o\0 " % sum(head[block : block + 512])
+        out += bytes(head) + data + bytes(-len(data) % 512)
+    out += bytes(r.choice([0, 512, 1024, 10_240]))
+    out = damaged(r, out) if r.randrange(8) == 0 else out
+    out = r.choice([bytes, gzip.compress, bz2.compress, lzma.compress])(out)
+    return damaged(r, out) if r.randrange(8) == 0 else out
+
+
+def a_zip(r, inner=2):
     """Bytes of a zip of which every field may lie: names, flags, methods, sizes, places, modes,
     dates, zip64, counts.
     """
@@ -428,14 +485,7 @@ def a_zip(r, inner=True):
         out.write(b"#!/bin/sh\n" * r.randrange(1, 5))
     for _ in range(r.randrange(1, 5)):
         name = NAMES[r.randrange(3)] if r.randrange(2) else r.choice(NAMES)
-        if inner and name.endswith(".zip"):
-            data = a_zip(r, inner=False)
-        else:
-            data = r.choice(
-                [NUMBERS.encode(), SUMS.encode(), b"", b"\0" * 300_000, b"PK\5\6" + b"\0" * 18]
-            )
-            if r.randrange(3) == 0:
-                data = script(r)
+        data = member_data(r, name, inner)
         method = (
             r.choice([0, 8, 8, 8, 8]) if r.randrange(8) else r.choice([1, 9, 12, 14, 93, 99, 65535])
         )
@@ -616,6 +666,10 @@ def notebook_is_read(ground, r):
 
 def zip_is_read(ground, r):
     return file_is_read(ground, "ada.zip", a_zip(r))
+
+
+def tar_is_read(ground, r):
+    return file_is_read(ground, r.choice(["ada.tar", "ada.tar.gz", "ada.TXZ"]), a_tar(r))
 
 
 def file_is_read(ground, name, raw):
@@ -1026,6 +1080,7 @@ KINDS = {
     "script": script_is_read,
     "notebook": notebook_is_read,
     "zip": zip_is_read,
+    "tar": tar_is_read,
     "talk": talk_is_judged,
 }
 

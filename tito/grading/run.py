@@ -35,7 +35,7 @@ from tito.grading.intake import collect
 from tito.grading.intake.archives import some
 from tito.grading.intake.submission_times import Submitted
 from tito.grading.jail.modules import answers_in
-from tito.grading.result import LessonResult, Unchanged, blank
+from tito.grading.result import NO_LESSON_FILE, LessonResult, Unchanged, blank
 from tito.grading.roster import Learner
 from tito.grading.setting import Setting
 from tito.grading.submission import Submission
@@ -79,6 +79,7 @@ class Progress:
 
     total, graded, unchanged  submissions
     failed       those that could not be graded, by our fault
+    strange      {learner: what is in their submission, and of no lesson}
     seconds      since it began
     verdicts     {verdict: how many lessons got it}
     files        {(learner, lesson): SHA-256 of the file that came}
@@ -91,18 +92,22 @@ class Progress:
     seconds: float = 0.0
     verdicts: dict[str, int] = field(default_factory=dict)
     files: dict[tuple[str, str], str] = field(default_factory=dict)
+    strange: dict[str, str] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
         return self.graded + self.unchanged
 
-    def count(self, results: Iterable[LessonResult]) -> None:
+    def count(self, results: Sequence[LessonResult]) -> None:
         """Count a submission with these new results."""
         verdicts = [result.verdict for result in results]
         self.graded += bool(verdicts)
         self.unchanged += not verdicts
         for verdict in verdicts:
             self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
+        self.strange |= {
+            one.student: one.reason for one in results if one.verdict == NO_LESSON_FILE
+        }
 
 
 Report = Callable[[Progress], None]

@@ -36,17 +36,24 @@ class Limits:
     """How much of a submission is looked at. Sizes in bytes."""
 
     file: int = LARGEST[".py"]
-    notebook: int = LARGEST[".ipynb"]
-    zip: int = 200_000_000  # a learner's zip
-    inner_zip: int = 50_000_000  # a zip in a zip: it is held in memory
-    unpacked: int = 1_000_000_000  # what a zip says it unpacks to; only lesson files are unpacked
-    ratio: int = 100  # unpacked to packed, from 10 MB on: text has less than 20
-    members: int = 20_000  # in a zip, or files in a folder
+    notebook: int = LARGEST[".ipynb"]  # without its outputs
+    zip: int = 200_000_000  # a learner's archive, or a notebook with its outputs
+    inner_zip: int = 50_000_000  # an archive in an archive: it is held in memory
+    held: int = 150_000_000  # all of these
+    archives: int = 20  # in one archive, that are opened
+    nested: int = 5  # archives in archives
+    unpacked: int = 1_000_000_000  # what archives say they unpack to; only lessons are unpacked
+    ratio: int = 100  # unpacked to packed, from 10 MB on and without notebooks: text has below 20
+    members: int = 20_000  # in an archive with those in it, or files in a folder
     depth: int = 40  # folders in folders
     copies: int = 20  # files of one lesson
     read: int = 50_000_000  # all lesson files of a learner
     others: int = 50  # scripts and notebooks whose names do not say which lesson they are
     class_members: int = 200_000  # in one zip of the whole class
+
+    def largest(self, packed: int) -> int:
+        """The bytes, without notebooks, to which so many may unpack."""
+        return max(10_000_000, self.ratio * packed)
 
 
 LIMITS = Limits()

@@ -13,6 +13,7 @@ from pathlib import Path
 from tito.grading.arrival import NOBODY, Arrived
 from tito.lesson.cells import Cell, Source
 
+ARCHIVE = re.compile(r"\.(zip|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))\Z", re.I)  # the end of a name
 Order = tuple[datetime, datetime, list[tuple[int, int, str]]]
 
 
@@ -22,7 +23,8 @@ class Upload:
 
     name     its name there
     path     the entry, or the zip of the class that holds it
-    kind     "folder", "zip" or "file"; "" if it is not read because of `problem`
+    kind     "folder", "archive" or "file" (a script or notebook); "other" for any other file; "" if
+             it is not read because of `problem`
     time     its modification time in UTC, set by a download or clone
     inside   whether `path` is the zip of the class
     arrived  when the collecting system received it
@@ -38,9 +40,9 @@ class Upload:
 
     @property
     def stem(self) -> str:
-        """Its name without the `.zip` or `.py` at its end."""
-        match = re.fullmatch(r"(.+)\.(zip|py|ipynb)", self.name, re.I | re.S)
-        return match[1] if match and self.kind != "folder" else self.name
+        """Its name without the `.tar.gz` or `.py` at its end."""
+        stem = re.sub(rf"{ARCHIVE.pattern}|\.(py|ipynb)\Z", "", self.name, flags=re.I)
+        return stem if stem and self.kind != "folder" else self.name
 
     @property
     def order(self) -> Order:
@@ -91,7 +93,7 @@ class LessonFile:
     """The file of a lesson that counts.
 
     path     in the submission, as it can be shown
-    raw      its bytes
+    raw      its bytes that count, see `archives.read_lesson`
     text     the same as text, ready for `cells.parse`
     source   its cells, None when there is a problem
     problem  a sentence when it cannot be read; then text is ""
@@ -129,7 +131,8 @@ class LessonFile:
 class Contents:
     """The contents of a Submission: `files` by lesson name, and `notes` for the learner.
 
-    If nothing could be read, `problem` says why; `slow`: because reading it takes too long.
+    If nothing could be read, `problem` says why; `slow`: because reading it takes too long;
+    `strange`: because nothing in it is of a lesson.
     """
 
     student: str
@@ -137,3 +140,4 @@ class Contents:
     problem: str = ""
     notes: list[str] = field(default_factory=list)
     slow: bool = False
+    strange: bool = False

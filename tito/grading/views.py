@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from tito.grading.gradebook.exports import is_strange
 from tito.grading.gradebook.grade import Grade, OverrideReview
 from tito.grading.gradebook.history import Change, PointsChange
 from tito.grading.gradebook.late import shown
@@ -113,6 +114,20 @@ def others_count(grades: Sequence[Grade], files: dict[tuple[str, str], str]) -> 
             f"{'does' if len(others) == 1 else 'do'} not count, since another one of that lesson "
             f"does: {', '.join(others[:NAMED])}{rest}. See: tito gradebook show --student ID"
         )
+
+
+def strange(grades: Sequence[Grade], new: dict[str, str]) -> Iterator[Text]:
+    """A line for each learner who handed in nothing of a lesson, or [].
+
+    new  {learner: what they handed in} of this run
+    """
+    reasons = {grade.student: grade.result.reason for grade in filter(is_strange, grades)} | new
+    if reasons:
+        yield Text(f"{count(len(reasons), 'learner')} handed in no file of a lesson:")
+    for student, reason in list(reasons.items())[:NAMED]:
+        yield Text(f"  {plain(student)}: {plain(reason, 500)}")
+    if len(reasons) > NAMED:
+        yield Text(f"  and {len(reasons) - NAMED} more: tito gradebook page")
 
 
 def to_judge(grades: Sequence[Grade]) -> Iterator[Text]:

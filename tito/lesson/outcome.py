@@ -18,6 +18,7 @@ VERDICTS = {
     "failed": "no check that earns points passes",
     "stub": "nothing is written yet: every exercise is as released",
     "missing": "no file of this lesson was handed in",
+    "no lesson file": "something was handed in, but no file of a lesson; a person looks at it",
     "unreadable": "what was handed in cannot be read: a damaged zip or notebook, not "
     "UTF-8, a link, or too large",
     "too long to read": "reading what was handed in takes more time or memory than it may have",

@@ -224,6 +224,7 @@ def show_class(
         echo(
             views.class_summary(progress, setting.level, shown),
             *views.arrivals(grades),
+            *views.strange(grades, progress.strange),
             *views.others_count(grades, progress.files),
             *views.to_judge(grades),
         )

@@ -200,20 +200,21 @@ def gradebook_show(
 def show_grades(
     book: "Gradebook", student: str | None, lesson: str | None, section: str | None, json: bool
 ) -> None:
-    from tito.grading.gradebook import answers, views
+    from tito.grading.gradebook import answers, exports, views
 
+    is_empty = exports.Selection(book).is_empty
     if json:
         echo_json_list(answers.grades_as_json(book, book.grades(student, lesson, section)))
         return
     if not (student or lesson):
-        echo(views.grades(book.by_learner(section=section), book.lessons()))
+        echo(views.grades(book.by_learner(section=section), book.lessons(), is_empty))
         return
     rows = list(book.by_learner(student, lesson, section))
     grades = [grade for _, mine in rows for grade in mine]
     if not grades and lesson:
         echo(f"Nothing is graded here yet: tito grade SUBMISSIONS {lesson}")
         return
-    echo(views.grade_table(grades, notes=bool(student)))
+    echo(views.grade_table(grades, is_empty, notes=bool(student)))
     if student:
         echo(*(views.grade_checks(grade) for grade in grades if lesson))
         echo(*(views.comment_line(comment) for learner, _ in rows for comment in learner.comments))

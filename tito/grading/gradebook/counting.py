@@ -71,7 +71,7 @@ def counting_grade(
         (make_grade(learner, file, instructions, rules), file) for file in submitted_files(rows)
     ]
     work = [pair for pair in graded if pair[0].result.is_work]
-    candidates = work or [pair for pair in graded if pair[1].row.sha256] or graded
+    candidates = work or [pair for pair in graded if pair[0].result.verdict != "missing"] or graded
 
     def order(pair: tuple[Grade, SubmittedFile]) -> tuple[datetime, datetime, datetime]:
         return pair[1].order

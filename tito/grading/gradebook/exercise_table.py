@@ -10,12 +10,20 @@ from dataclasses import dataclass
 
 from tito.errors import TitoError
 from tito.grading.gradebook.gradebook import Gradebook
-from tito.grading.result import LessonResult
+from tito.grading.result import NO_LESSON_FILE, LessonResult
 from tito.lesson import misconceptions
 from tito.lesson.course import Entry
 
 NOT_RUN = (
-    *("missing", "stub", "unreadable", "too long to read", "syntax error", "import failed"),
+    *(
+        "missing",
+        NO_LESSON_FILE,
+        "stub",
+        "unreadable",
+        "too long to read",
+        "syntax error",
+        "import failed",
+    ),
     *("crashed", "timed out", "out of memory"),  # before any check could pass
 )
 

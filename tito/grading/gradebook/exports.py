@@ -17,8 +17,9 @@ classroom50  scores.json of a classroom, and a folder per learner and lesson wit
 An answer that is not judged yet counts 0. Learners who left the class or are in no roster are left
 out. Points above today's maximum of a lesson are reduced to it; other points are exported
 unchanged. A lesson that was not graded is an empty cell, not a 0, and so is one that was not handed
-in while it is not due (`[grading] missing`, see `late.py`), or was perhaps handed in under a name
-that fits several learners. A learner's text never becomes a formula, see `csv_tables.py`.
+in while it is not due (`[grading] missing`, see `late.py`), was perhaps handed in under a name that
+fits several learners, or is not in what was handed in, until a person has set points. A learner's
+text never becomes a formula, see `csv_tables.py`.
 """
 
 import json
@@ -39,7 +40,7 @@ from tito.grading.gradebook import enrollment, html_pages, late
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.rubric import WAITING, GradedAnswer
-from tito.grading.result import VERDICTS, CheckResult
+from tito.grading.result import NO_LESSON_FILE, VERDICTS, CheckResult
 from tito.safe_text import visible
 
 Graded = tuple[ClassMember, list[Grade | None]]
@@ -98,10 +99,10 @@ class Selection:
             yield learner, [of_today(grade, today[grade.lesson]) for grade in there]
 
     def is_empty(self, grade: Grade) -> bool:
-        """Whether nothing was handed in, and this is not exported as 0."""
+        """Whether nothing of a lesson was handed in, and this is not exported as 0."""
         rules, due = self.book.rules, grade.lateness.due
-        if not is_missing(grade) or self.is_unclaimed(grade):
-            return is_missing(grade)
+        if is_strange(grade) or not is_missing(grade) or self.is_unclaimed(grade):
+            return is_strange(grade) or is_missing(grade)
         if rules.missing == "zero":
             return False
         return rules.missing == "empty" or not due or self.now <= due + rules.grace
@@ -113,6 +114,11 @@ class Selection:
     def is_unclaimed(self, grade: Grade) -> bool:
         """Whether the lesson was perhaps handed in, under a name that fits several learners."""
         return (grade.student, grade.lesson) in self.unclaimed
+
+    def strange(self) -> list[str]:
+        """Whose submissions hold nothing of a lesson, and are exported as empty cells."""
+        grades = (grade for _, grades, _ in self._as_graded() for grade in grades)
+        return list(dict.fromkeys(grade.student for grade in grades if is_strange(grade)))
 
     def missing(self) -> tuple[int, int]:
         """How many lessons that were not handed in are exported as 0, and how many are empty."""
@@ -152,6 +158,11 @@ class Selection:
 def is_missing(grade: Grade) -> bool:
     """Whether nothing was handed in and no points were set by hand."""
     return grade.result.verdict == "missing" and not grade.is_by_hand
+
+
+def is_strange(grade: Grade) -> bool:
+    """Whether something was handed in, none of it of a lesson, and no person has decided."""
+    return grade.result.verdict == NO_LESSON_FILE and not grade.is_by_hand
 
 
 def of_today(grade: Grade, most: int) -> Grade:

@@ -3,7 +3,7 @@
 Nothing here prints, reads or decides.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 
 from rich.console import Group, RenderableType
@@ -14,7 +14,7 @@ from tito.grading.gradebook import late
 from tito.grading.gradebook.changes import ChangeOutcome
 from tito.grading.gradebook.enrollment import Enrollment
 from tito.grading.gradebook.exercise_table import ExerciseRow
-from tito.grading.gradebook.exports import Selection
+from tito.grading.gradebook.exports import Selection, is_strange
 from tito.grading.gradebook.grade import ClassMember, Comment, Grade, OverrideReview
 from tito.grading.gradebook.history import Change
 from tito.grading.gradebook.late import shown
@@ -23,10 +23,13 @@ from tito.safe_text import plain, visible
 from tito.views import count, table
 
 NAMED = 10  # learners that a sentence names
+IsEmpty = Callable[[Grade], bool]  # whether a grade is exported as an empty cell
 
 
 def grades(
-    rows: Iterable[tuple[ClassMember, list[Grade]]], lessons: dict[str, tuple[int, str, int]]
+    rows: Iterable[tuple[ClassMember, list[Grade]]],
+    lessons: dict[str, tuple[int, str, int]],
+    is_empty: IsEmpty,
 ) -> Group:
     """The class: a row per learner. lessons: {name: (number, title, points)}."""
     listing = table()
@@ -39,7 +42,7 @@ def grades(
     marks = ""
     for learner, mine in rows:
         by_lesson = {grade.lesson: grade for grade in mine}
-        points = [_points(by_lesson.get(name)) for name in lessons]
+        points = [_points(by_lesson.get(name), is_empty) for name in lessons]
         marks += "".join(cell.plain for cell in points) + "(" * bool(learner.state)
         listing.add_row(
             Text(plain(learner.student, 40)),
@@ -56,20 +59,21 @@ def grades(
         "*": "* set by hand",
         "~": "~ late",
         "?": "? with an answer to be judged",
+        "!": "! handed in, but no file of the lesson",
         "(": "(left), (stranger: in no roster): not exported",
     }
     legend += [words for mark, words in notes.items() if mark in marks]
     return Group(listing, *(Text(words, "dim") for words in legend))
 
 
-def _points(grade: Grade | None) -> Text:
-    if not grade:
-        return Text("-", "dim")
+def _points(grade: Grade | None, is_empty: IsEmpty) -> Text:
+    if not grade or is_empty(grade):
+        return Text("!" if grade and is_strange(grade) else "-", "dim")
     marks = "*" * grade.is_by_hand + "~" * grade.is_late + "?" * bool(grade.to_judge)
     return Text(f"{grade.points}{marks}", "green" if grade.points == grade.max_points else "")
 
 
-def grade_table(grades: Iterable[Grade], notes: bool = False) -> Table:
+def grade_table(grades: Iterable[Grade], is_empty: IsEmpty, notes: bool = False) -> Table:
     """Grades with the reasons for their points. notes: also say which of several files counted."""
     listing = table("student", "lesson", "points", "verdict", "base", "why")
     for grade in grades:
@@ -77,7 +81,7 @@ def grade_table(grades: Iterable[Grade], notes: bool = False) -> Table:
         listing.add_row(
             Text(plain(grade.student)),
             f"{grade.number:02} {grade.lesson}",
-            f"{grade.points} of {grade.max_points}",
+            f"{'-' if is_empty(grade) else grade.points} of {grade.max_points}",
             grade.result.verdict,
             grade.result.base,
             Text("\n".join(words), overflow="fold"),
@@ -255,6 +259,11 @@ def export_notes(chosen: Selection) -> Iterator[str]:
     for number, words in zip(chosen.missing(), ("0", "empty cells")):
         if number:
             yield f"not handed in ({count(number, 'lesson')}), exported as {words}"
+    if ids := chosen.strange():
+        yield (
+            f"handed in, but no file of a lesson, exported as empty cells: {_names(ids)}. Look at "
+            "what they handed in, and set their points or ask for the file: tito gradebook page"
+        )
     if ids := sorted({student for student, _ in chosen.unclaimed}):
         yield (
             f"exported as empty cells: {_names(ids)}. These submissions may be theirs: "

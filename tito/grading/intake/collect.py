@@ -143,16 +143,18 @@ def _of_learner(
 def _in_order(uploads: list[Upload]) -> tuple[list[Upload], list[str]]:
     """One learner's uploads, the earliest first, and notes on those that are left out."""
     readable = sorted(
-        (upload for upload in uploads if upload.kind), key=lambda upload: upload.order
+        (upload for upload in uploads if upload.kind not in ("", "other")),
+        key=lambda upload: upload.order,
     )
-    refused = [upload for upload in uploads if not upload.kind]
+    refused = [upload for upload in uploads if upload.kind in ("", "other")]
     notes = []
     if len(readable) > UPLOADS:
         older = some(upload.name for upload in readable[:-UPLOADS])
         notes.append(f"There are {len(readable)} entries; these older ones do not count: {older}.")
     if refused and readable:
-        notes += [f"{shown(upload.name, 80)} {upload.problem}." for upload in refused[:5]]
-    return readable[-UPLOADS:] or refused[-1:], notes
+        other = "is not a folder, zip, tar, script or notebook"
+        notes += [f"{shown(one.name, 80)} {one.problem or other}." for one in refused[:5]]
+    return readable[-UPLOADS:] or refused[-UPLOADS:], notes
 
 
 def _by_entry(
@@ -246,7 +248,7 @@ def _by_owner(
 def fingerprint(submission: Submission, limits: Limits = LIMITS) -> str:
     """A hash of a learner's submission, without parsing it.
 
-    Of files other than scripts, notebooks and zips, only the names are hashed.
+    Of files other than scripts, notebooks and archives, only the names are hashed.
     """
     total = hashlib.sha256()
 
@@ -255,16 +257,19 @@ def fingerprint(submission: Submission, limits: Limits = LIMITS) -> str:
 
     for upload in submission.uploads:
         add(upload.name, upload.kind, upload.problem)
-        left = limits.read
+        left = limits.unpacked
         with contextlib.suppress(Unreadable):
             for file in list_files(upload, limits):
                 add(file.path, file.problem)
-                if file.problem or file.suffix not in (".py", ".ipynb", ".zip") or left <= 0:
+                is_read = file.suffix in (".py", ".ipynb") or file.is_archive
+                if file.problem or not is_read or left <= 0:
                     continue
+                whole = hashlib.sha256()
                 try:
-                    data = file.read(limits.inner_zip)
-                    left -= len(data)
-                    add(hashlib.sha256(data).hexdigest())
+                    for piece in file.pieces(limits.zip):
+                        left -= len(piece)
+                        whole.update(piece)
+                    add(whole.hexdigest())
                 except Unreadable as error:
                     add(str(error))
     return total.hexdigest()

@@ -18,19 +18,21 @@ from pathlib import Path, PurePosixPath
 
 from tito.errors import UsageError
 from tito.grading.intake.archives import (
+    Allowance,
     Archive,
     Member,
     Unreadable,
+    list_archive,
     list_folder,
     list_zip,
     open_regular,
-    read_regular,
+    pieces_of,
     why_not_regular,
 )
 from tito.grading.intake.submission_times import is_worksheet, parse_time
 from tito.grading.roster import BRIGHTSPACE, CANVAS, MOODLE
 from tito.grading.setting import LIMITS, Limits
-from tito.grading.submission import Upload
+from tito.grading.submission import ARCHIVE, Upload
 from tito.lesson.course import Entry
 
 LITTER = {
@@ -81,9 +83,10 @@ def read_inbox(path: Path, lessons: list[Entry]) -> Inbox:
             upload = _upload(path.name, path, info)
             if upload.kind == "file":
                 return Inbox([upload])
-            if upload.kind == "zip":
+            if upload.kind == "archive" and path.suffix.lower() == ".zip":
                 return _read_zip(upload, lessons)
-            raise UsageError(f"{path} {upload.problem}.", WANTED)
+            problem = upload.problem or "is not a folder, zip, script or notebook"
+            raise UsageError(f"{path} {problem}.", WANTED)
         names = [name for name in os.listdir(path) if name not in LITTER]
         if len(names) == 1 and (only := path / names[0]).is_dir() and not only.is_symlink():
             if _is_class(only.name, os.listdir(only)):
@@ -97,8 +100,10 @@ def read_inbox(path: Path, lessons: list[Entry]) -> Inbox:
     if METADATA in names:
         names.remove(METADATA)
         with contextlib.suppress(Unreadable):
-            inbox.submitters = _read_metadata(read_regular(path / METADATA, LIMITS.zip))
-    inbox.worksheets = _worksheets(names, lambda name: read_regular(path / name, LIMITS.file))
+            inbox.submitters = _read_metadata(b"".join(pieces_of(path / METADATA, LIMITS.zip)))
+    inbox.worksheets = _worksheets(
+        names, lambda name: b"".join(pieces_of(path / name, LIMITS.file))
+    )
     for name in names:
         if name in dict(inbox.worksheets):
             continue
@@ -151,7 +156,7 @@ def _is_one_learners_work(uploads: list[Upload], lessons: list[Entry]) -> bool:
         return bool(names) and files.issuperset(names)
     own = files | WORKSPACE_FOLDERS | {entry.root.package for entry in lessons}
     return all(
-        not upload.kind
+        upload.kind in ("", "other")
         or upload.name in own
         or upload.kind == "folder"
         and upload.name.startswith(".")
@@ -164,18 +169,15 @@ def _upload(name: str, path: Path, info: os.stat_result) -> Upload:
         return Upload(name, path, "folder", _time(info))
     if not stat.S_ISREG(info.st_mode):
         return Upload(name, path, "", _time(info), problem=why_not_regular(info.st_mode))
-    kind, problem = _kind_by_name(name)
-    return Upload(name, path, kind, _time(info), problem=problem)
+    return Upload(name, path, _kind_by_name(name), _time(info))
 
 
-def _kind_by_name(name: str) -> tuple[str, str]:
-    """(kind, problem) of a regular file."""
+def _kind_by_name(name: str) -> str:
+    """The kind of a regular file."""
+    if ARCHIVE.search(name):
+        return "archive"
     suffix = PurePosixPath(name).suffix.lower() or name.lower()
-    if suffix == ".zip":
-        return "zip", ""
-    if suffix in (".py", ".ipynb"):
-        return "file", ""
-    return "", "is not a folder, zip, script or notebook"
+    return "file" if suffix in (".py", ".ipynb") else "other"
 
 
 def _time(info: os.stat_result) -> datetime:
@@ -207,9 +209,9 @@ def _read_zip(whole: Upload, lessons: list[Entry]) -> Inbox:
     for name in names:
         if name in dict(inbox.worksheets):
             continue
-        kind, problem = _kind_by_name(name)
+        kind, problem = _kind_by_name(name), ""
         if not tops[name] or any(member.path != name for member in tops[name]):
-            kind, problem = "folder", ""
+            kind = "folder"
         elif tops[name][0].problem:
             kind, problem = "", tops[name][0].problem
         inbox.uploads.append(Upload(name, whole.path, kind, whole.time, True, problem))
@@ -230,7 +232,7 @@ def _class_zip(
     Raises Unreadable.
     """
     limits = Limits(members=LIMITS.class_members, zip=2**40, unpacked=2**50, ratio=2**20)
-    archive = list_zip(open_regular(path), limits)
+    archive = list_zip(open_regular(path), limits, Allowance.of(limits))
     paths = [*(member.path for member in archive.members), *archive.folders]
     roots = sorted({path.split("/")[0] for path in paths} - LITTER)
     inside = {name for path in paths for name in path.split("/")[1:2] if name}
@@ -257,19 +259,21 @@ def members_inside(upload: Upload) -> list[Member]:
 
 
 def list_files(upload: Upload, limits: Limits) -> list[Member]:
-    """The files of an upload, with a zip as one file. Raises Unreadable."""
+    """The files of an upload, with an archive as one file. Raises Unreadable."""
     if upload.inside:
         return members_inside(upload)[: limits.members]
     if upload.kind == "folder":
         return list_folder(upload.path, limits).members
-    return [Member(upload.name, None, functools.partial(read_regular, upload.path))]
+    return [Member(upload.name, None, functools.partial(pieces_of, upload.path))]
 
 
-def list_upload(upload: Upload, limits: Limits, opened: contextlib.ExitStack) -> Archive:
-    """The Archive that a folder or zip is. Raises Unreadable."""
-    if upload.inside and upload.kind == "zip":
+def list_upload(
+    upload: Upload, limits: Limits, left: Allowance, opened: contextlib.ExitStack
+) -> Archive:
+    """The Archive that a folder or archive is. Raises Unreadable."""
+    if upload.inside and upload.kind == "archive":
         data = members_inside(upload)[0].read(limits.inner_zip)
-        return list_zip(io.BytesIO(data), limits)
+        return list_archive(io.BytesIO(data), limits, left)
     if upload.inside:
         members = members_inside(upload)
         archive = Archive(
@@ -285,7 +289,7 @@ def list_upload(upload: Upload, limits: Limits, opened: contextlib.ExitStack) ->
         return archive
     if upload.kind == "folder":
         return list_folder(upload.path, limits)
-    return list_zip(opened.enter_context(open_regular(upload.path)), limits)
+    return list_archive(opened.enter_context(open_regular(upload.path)), limits, left)
 
 
 def _read_metadata(raw: bytes) -> dict[str, Submitters]:

@@ -3,7 +3,6 @@
 If it cannot be read, its `problem` says why.
 """
 
-import hashlib
 import re
 import warnings
 from collections.abc import Callable, Set
@@ -12,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tito.errors import TitoError
-from tito.grading.intake.archives import Member, Unreadable, shown_path, some
+from tito.grading.intake.archives import Member, Unreadable, read_lesson, shown_path, some
 from tito.grading.roster import shown
 from tito.grading.setting import Limits
 from tito.grading.submission import LessonFile
@@ -41,19 +40,16 @@ class Reading:
     refused: Set[str]
     on_file: Callable[[str], None]
 
-    def bytes(self, member: Member) -> bytes:
-        """The bytes of a lesson file. Raises Unreadable."""
-        if member.problem:
-            raise Unreadable(member.problem)
+    def bytes(self, member: Member) -> tuple[bytes, str]:
+        """What `read_lesson` returns of a lesson file. Raises Unreadable."""
         if self.left <= 0:
             raise Unreadable(
                 f"was not read: {self.limits.read:,} bytes of lesson files are read of one "
                 f"submission"
             )
-        limit = self.limits.notebook if member.suffix == ".ipynb" else self.limits.file
-        data = member.read(limit)
+        data, sha256 = read_lesson(member, self.limits)
         self.left -= len(data)
-        return data
+        return data, sha256
 
 
 def choose_file(entry: Entry, members: list[Member], reading: Reading) -> LessonFile:
@@ -112,14 +108,14 @@ def _lesson_file(member: Member, reading: Reading) -> LessonFile:
     path = shown_path(member.path)
     file = LessonFile(path, is_notebook=member.suffix == ".ipynb", entry=member.entry)
     try:
-        file.raw = reading.bytes(member)
-        file.sha256 = hashlib.sha256(file.raw).hexdigest()
+        file.raw, file.sha256 = reading.bytes(member)
         file.code = file.raw[: 4 * CODE].decode("utf-8-sig", "backslashreplace")[:CODE]
         if file.sha256 in reading.refused:
             file.slow = True
             raise Unreadable("takes too much time or memory to read")
         reading.on_file(file.sha256)
         file.text, file.source = _parsed(path, file.raw)
+        file.source.sha256 = file.sha256
         if file.is_notebook:
             file.code = "\n\n".join(map(_as_script, file.source.cells))[:CODE]
     except Unreadable as error:
@@ -153,7 +149,6 @@ def _parsed(path: str, raw: bytes) -> tuple[str, cells.Source]:
         raise Unreadable(f"is damaged{' in line ' + line if line else ''}: {shown(what)}") from None
     except (ValueError, RecursionError, MemoryError):
         raise Unreadable("is damaged: it is too deeply nested, or not a lesson") from None
-    source.sha256 = hashlib.sha256(raw).hexdigest()
     return text, source
 
 

@@ -1,5 +1,5 @@
-"""Open a learner's submission, with any folders and zips in it, and find the file of each lesson
-that counts.
+"""Open a learner's submission, with any folders and archives in it, and find the file of each
+lesson that counts.
 
 A lesson's file is named `NAME_dev.py` or `NAME_dev.ipynb`, or like `ada_NAME_dev (1).ipynb`, in any
 folder; or it is a script or notebook with the line `#| default_exp core.NAME`. Of several files in
@@ -16,16 +16,19 @@ from dataclasses import replace
 from typing import Any
 
 from tito.grading.intake.archives import (
+    Allowance,
     Archive,
     Member,
+    Unknown,
     Unreadable,
     is_ignored,
-    list_zip,
-    read_regular,
+    list_archive,
+    pieces_of,
+    read_lesson,
     shown_path,
     some,
 )
-from tito.grading.intake.inbox import list_upload, members_inside
+from tito.grading.intake.inbox import LITTER, list_upload, members_inside
 from tito.grading.intake.lesson_file import Reading, choose_file, count_written
 from tito.grading.roster import shown
 from tito.grading.setting import LIMITS, Limits
@@ -34,7 +37,7 @@ from tito.lesson.course import Entry
 
 SAYS = re.compile(rb"(?m)(?:^|\")#\|\s*default_exp\s+core\.([a-z][a-z0-9_]*)")
 NOTES = 30  # sentences about one submission
-ZIPS_TRIED = 5  # of a submission's inner zips
+TRIED = 5  # of the archives in a folder or archive
 Found = dict[str, list[Member]]  # {lesson: the members that may be its file}
 
 
@@ -56,30 +59,60 @@ def open_submission(
     reading = Reading(lessons, limits, contents.notes, limits.read, refused, on_file)
     groups: dict[str, list[tuple[Any, list[Member]]]] = {lesson.name: [] for lesson in lessons}
     lesson_files = []  # that were uploaded separately, and are compared
+    strange: list[str] = []
     with contextlib.ExitStack() as opened:
         for upload in submission.uploads:
             try:
-                if not upload.kind:
-                    raise Unreadable(upload.problem)
                 if upload.kind == "file":
                     lesson_files.append(_lone_file(upload))
                     continue
-                for name, members in _search(list_upload(upload, limits, opened), reading).items():
+                for name, members in _open_upload(upload, reading, strange, opened).items():
                     members = [replace(member, entry=upload.name) for member in members]
                     groups[name].append((upload.order, members))
+            except Unknown as error:
+                strange.append(f"{upload.name}, which {error}")
             except Unreadable as error:
                 contents.problem = f"{shown(upload.name, 80)} {error}."
-        for name, members in _candidates_among(lesson_files, reading).items():
+        for name, members in _candidates_among(lesson_files, reading, strange).items():
             groups[name].append((max(member.changed for member in members), members))
         for lesson in lessons:
             if groups[lesson.name]:
                 contents.files[lesson.name] = _latest(lesson, groups[lesson.name], reading)
-    _settle_notes(contents)
+    _settle(contents, strange)
     return contents
 
 
-def _settle_notes(contents: Contents) -> None:
-    """Turn a problem with a part of the submission into a note, and limit the number of notes."""
+def _open_upload(
+    upload: Upload, reading: Reading, strange: list[str], opened: contextlib.ExitStack
+) -> Found:
+    """{lesson: its files} in a folder or archive; without any, `strange` gets what is in it."""
+    if upload.problem:
+        raise Unreadable(upload.problem)
+    if upload.kind == "other":
+        strange.append(upload.name)
+        return {}
+    left = Allowance.of(reading.limits)
+    archive = list_upload(upload, reading.limits, left, opened)
+    if not (files := _search(archive, reading, left)):
+        paths = [member.path for member in archive.members]
+        others = [path for path in paths if not is_ignored(path.split("/")[:-1])]
+        # A folder that holds nothing was not handed in: another program may have made it.
+        if upload.kind == "archive" and not others:
+            raise Unknown("holds no file of yours" if paths else "is empty")
+        above = f"{upload.name}/" if upload.kind == "archive" else ""
+        strange += [above + path for path in others if path not in LITTER]
+    return files
+
+
+def _settle(contents: Contents, strange: list[str]) -> None:
+    """Write what is wrong with a part of the submission into the notes, and with all of it into
+    `problem`. strange: what is in it and of no lesson, where there is nothing else.
+    """
+    if strange and not contents.files and not contents.problem:
+        contents.problem = f"It contains no file of a lesson, but {some(strange, 300)}."
+        contents.strange = True
+    elif strange:
+        contents.notes.append(f"Not a file of a lesson: {some(strange)}.")
     if contents.files and contents.problem:
         contents.notes.append(contents.problem)
         contents.problem = ""
@@ -89,10 +122,11 @@ def _settle_notes(contents: Contents) -> None:
 
 def _lone_file(upload: Upload) -> Member:
     """The lesson file of an upload that is a single file."""
-    read = functools.partial(read_regular, upload.path)
     if upload.inside:
-        read = members_inside(upload)[0].read  # type: ignore[assignment]
-    return Member(upload.name, upload.order, read, entry=upload.name)
+        (member,) = members_inside(upload)
+        return replace(member, changed=upload.order, entry=upload.name)
+    pieces = functools.partial(pieces_of, upload.path)
+    return Member(upload.name, upload.order, pieces, entry=upload.name)
 
 
 def _latest(lesson: Entry, groups: list[tuple[Any, list[Member]]], reading: Reading) -> LessonFile:
@@ -118,19 +152,15 @@ def _latest(lesson: Entry, groups: list[tuple[Any, list[Member]]], reading: Read
     return file
 
 
-def _candidates_among(members: list[Member], reading: Reading) -> Found:
+def _candidates_among(members: list[Member], reading: Reading, strange: list[str]) -> Found:
     """`_candidates` of lesson files that came one by one: of several scripts, or several notebooks,
-    of a lesson the latest.
+    of a lesson the latest. `strange` gets the others.
     """
     if not members:
         return {}
     candidates = _candidates(members, reading, loose=True)
     known = {member.path for group in candidates.values() for member in group}
-    reading.notes += [
-        f"{shown_path(member.path)} is not a file of a lesson, by its name and contents."
-        for member in members
-        if member.path not in known
-    ]
+    strange += [member.path for member in members if member.path not in known]
     latest = {}
     for lesson, group in candidates.items():
         by_time = sorted(group, key=lambda member: member.changed)
@@ -138,62 +168,56 @@ def _candidates_among(members: list[Member], reading: Reading) -> Found:
     return latest
 
 
-def _search(archive: Archive, reading: Reading) -> Found:
-    """{lesson: its files} in a folder or zip. Lessons that are not in it are taken from the latest
-    zip in it with lessons.
+def _search(archive: Archive, reading: Reading, left: Allowance, depth: int = 0) -> Found:
+    """{lesson: its files} in a folder or archive. Lessons that are not in it are taken from the
+    latest archive in it with lessons, which may hold archives in turn.
     """
     reading.notes += archive.notes
     files = _candidates(archive.members, reading)
-    if len(files) < len(reading.lessons):
-        files |= _search_inner_zips(archive, files, reading)
-    if not files:
-        rest = [
-            member.path for member in archive.members if not is_ignored(member.path.split("/")[:-1])
-        ]
-        reading.notes.append(
-            f"It contains no file of a lesson{', but ' + some(rest) if rest else ': it is empty'}."
-        )
+    archives = [
+        member
+        for member in archive.members
+        if member.is_archive and not is_ignored(member.path.split("/")[:-1])
+    ]
+    archives.sort(key=lambda member: (member.changed, natural_key(member.path)), reverse=True)
+    if len(files) == len(reading.lessons):
+        return files
+    for number, member in enumerate(archives[:TRIED], 1):
+        try:
+            found = _inside(member, reading, left, depth)
+        except Unreadable as error:
+            # The latest archive is the submission; an older one does not replace it.
+            is_latest = number == 1 and all(one.changed != member.changed for one in archives[1:])
+            if not files and is_latest:
+                why = f"holds {shown_path(member.path)}, which {error}"
+                raise type(error)(why) from None
+            reading.notes.append(f"{shown_path(member.path)} {error}.")
+            continue
+        if found.keys() - files.keys():
+            if archives[number:]:
+                older = some(other.path for other in archives[number:])
+                reading.notes.append(
+                    f"{shown_path(member.path)} counts, the latest archive: not {older}."
+                )
+            return found | files
     return files
 
 
-def _search_inner_zips(archive: Archive, files: Found, reading: Reading) -> Found:
-    """{lesson: its files} in the latest zip in an archive that holds lessons besides `files`."""
-    zips = [
-        member
-        for member in archive.members
-        if member.suffix == ".zip" and not is_ignored(member.path.split("/")[:-1])
-    ]
-    zips.sort(key=lambda member: (member.changed, natural_key(member.path)), reverse=True)
-    for number, member in enumerate(zips[:ZIPS_TRIED], 1):
-        try:
-            if member.problem:
-                raise Unreadable(member.problem)
-            data = io.BytesIO(member.read(reading.limits.inner_zip))
-            inner = list_zip(data, reading.limits)
-        except Unreadable as error:
-            # The latest zip is the submission; an older one does not replace it.
-            if not files and number == 1:
-                raise Unreadable(f"holds {shown_path(member.path)}, which {error}") from None
-            reading.notes.append(f"{shown_path(member.path)} {error}.")
-            continue
-        files_inside = {
-            lesson: [replace(file, path=f"{member.path}/{file.path}") for file in group]
-            for lesson, group in _candidates(inner.members, reading).items()
-            if lesson not in files
-        }
-        if files_inside:
-            reading.notes += inner.notes
-            if zips[number:]:
-                older = some(other.path for other in zips[number:])
-                reading.notes.append(
-                    f"{shown_path(member.path)} counts, the latest zip: not {older}."
-                )
-            return files_inside
-        if any(file.suffix == ".zip" for file in inner.members):
-            reading.notes.append(
-                f"{shown_path(member.path)} contains more zips, which were not opened."
-            )
-    return {}
+def _inside(member: Member, reading: Reading, left: Allowance, depth: int) -> Found:
+    """{lesson: its files} in an archive in an archive. Raises Unreadable."""
+    limits = reading.limits
+    if depth == limits.nested:
+        raise Unknown(f"is more than {limits.nested} archives deep, and was not opened")
+    left.archives -= 1
+    if left.archives < 0:
+        raise Unknown(f"was not opened: {limits.archives} archives were before it")
+    data = member.read(min(limits.inner_zip, left.held))
+    left.held -= len(data)
+    inner = list_archive(io.BytesIO(data), limits, left)
+    return {
+        lesson: [replace(file, path=f"{member.path}/{file.path}") for file in group]
+        for lesson, group in _search(inner, reading, left, depth + 1).items()
+    }
 
 
 def _candidates(members: list[Member], reading: Reading, loose: bool = False) -> Found:
@@ -214,7 +238,7 @@ def _candidates(members: list[Member], reading: Reading, loose: bool = False) ->
                 unnamed.append(member)
     for member in unnamed[: reading.limits.others]:
         try:
-            says = SAYS.search(member.read(reading.limits.file))
+            says = SAYS.search(read_lesson(member, reading.limits)[0])
         except Unreadable as error:
             if loose:
                 reading.notes.append(f"{shown_path(member.path)} {error}.")

@@ -18,7 +18,15 @@ from tito.errors import TitoError
 from tito.grading.jail.check_run import CheckRunner, Subject
 from tito.grading.jail.jail import JailFailed
 from tito.grading.jail.modules import Code, answers_in, checks_hash, reference, version
-from tito.grading.result import NOT_HANDED_IN, CheckResult, LessonResult, Unchanged, blank, packed
+from tito.grading.result import (
+    NO_LESSON_FILE,
+    NOT_HANDED_IN,
+    CheckResult,
+    LessonResult,
+    Unchanged,
+    blank,
+    packed,
+)
 from tito.grading.setting import BOTH, OWN, REFERENCE, Setting, submission_seconds
 from tito.grading.submission import Contents
 from tito.lesson import course, outcome
@@ -111,6 +119,11 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         codes  {lesson: what `modules.compiled` makes of its file}, of those that could be read
         known  {lesson: the keys of its results}
         """
+        others = [file.path for file in contents.files.values()]
+        if others and contents.files.keys().isdisjoint(self.setting.lessons):
+            names = ", ".join(others[:5])
+            contents.problem = f"It contains no file of the graded lessons, but {names}."
+            contents.strange = True
         work = SubmittedCode(contents, codes)
         results: list[LessonResult | Unchanged] = []
         pending = []
@@ -181,6 +194,8 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
             slow = file.slow if file else contents.slow
             if not problem:
                 return "missing", f"No file of the lesson {entry.name} was handed in."
+            if not file and contents.strange:
+                return NO_LESSON_FILE, problem
             return "too long to read" if slow else "unreadable", problem
         code = work.code(entry.name).code
         return ("syntax error", code) if isinstance(code, str) else None
@@ -194,6 +209,9 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         """
         if nothing := self.why_no_code(entry, work):
             result.verdict, result.reason = nothing
+            if result.verdict == NO_LESSON_FILE:
+                form = f"{entry.notebook.name} or {entry.script.name}"
+                result.notes.append(f"Hand in {form}, by itself or in a zip.")
             for check_result in result.checks:
                 check_result.message = clean(result.reason)
             yield False

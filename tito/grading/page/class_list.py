@@ -21,11 +21,12 @@ from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.late import shown
 from tito.grading.gradebook.rubric import WAITING
-from tito.grading.result import VERDICTS
+from tito.grading.result import NO_LESSON_FILE, VERDICTS
 from tito.grading.roster import in_section
 
 # Verdicts that a person should look at: the machine, the check or the file may be the cause.
 DOUBTFUL = (
+    NO_LESSON_FILE,
     "unreadable",
     "too long to read",
     "syntax error",
@@ -310,9 +311,8 @@ def summary(rows: list[SubmissionRow], openings: Openings) -> list[dict[str, Any
         by_lesson.setdefault(row.lesson, []).append(row)
     lessons = []
     for lesson, mine in by_lesson.items():
-        handed_in = [row for row in mine if row.sha256]
-        total = sum((row.points for row in handed_in), Decimal(0))
-        mean = total / len(handed_in) if handed_in else None
+        read = [row for row in mine if row.sha256]
+        mean = sum((row.points for row in read), Decimal(0)) / len(read) if read else None
         openers = [opener for row in mine if (opener := openings.opener(row))]
         lessons.append(
             {
@@ -320,7 +320,7 @@ def summary(rows: list[SubmissionRow], openings: Openings) -> list[dict[str, Any
                 "number": mine[0].number,
                 "title": mine[0].title,
                 "submissions": len(mine),
-                "handed_in": len(handed_in),
+                "handed_in": sum(row.verdict != "missing" for row in mine),
                 "mean": None if mean is None else shown(mean.quantize(Decimal("0.1"))),
                 "max_points": max(row.max_points for row in mine),
                 "opened": len(openers),

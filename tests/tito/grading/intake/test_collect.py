@@ -2,6 +2,7 @@
 says why not.
 """
 
+import gzip
 import hashlib
 import io
 import json
@@ -11,13 +12,17 @@ import random
 import socket
 import struct
 import sys
+import tarfile
 import zipfile
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from small_course import NUMBERS, SUMS
 
 from tito.errors import TitoError
@@ -62,6 +67,34 @@ def zipped(files, compression=zipfile.ZIP_DEFLATED):
         for name, data in files.items() if isinstance(files, dict) else files:
             archive.writestr(name, data)
     return out.getvalue()
+
+
+def tarred(files, kind=""):
+    """A tar (bytes) of {name or TarInfo: bytes or text}, compressed as `kind`: gz, bz2, xz."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=f"w:{kind}") as archive:
+        for name, data in files.items():
+            data = data.encode() if isinstance(data, str) else data
+            info = name if isinstance(name, tarfile.TarInfo) else tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def tar_member(**fields):
+    info = tarfile.TarInfo("numbers_dev.py")
+    for field, value in fields.items():
+        setattr(info, field, value)
+    return info
+
+
+PACKERS = {
+    "zip": zipped,
+    "tar": tarred,
+    **{f"tar.{kind}": partial(tarred, kind=kind) for kind in ("gz", "bz2", "xz")},
+    **{end: partial(tarred, kind=kind) for end, kind in (("TGZ", "gz"), ("tbz2", "bz2"))},
+    "txz": partial(tarred, kind="xz"),
+}
 
 
 def member(name, mode=0o100644, when=(2026, 3, 2, 12, 0, 0), compression=zipfile.ZIP_DEFLATED):
@@ -139,9 +172,9 @@ def test_a_lesson_file_is_known_by_its_name_or_by_what_it_says(inbox, lessons):
     for name in ("renumbers_dev.py", "numbers_devil.py", "numbers.txt"):
         put(inbox / "zz" / name, "print(1)")
     found = all_of(inbox, lessons)
-    assert found.pop("zz").notes == [
+    assert (zz := found.pop("zz")).strange and zz.problem == (
         "It contains no file of a lesson, but numbers.txt, numbers_devil.py, renumbers_dev.py."
-    ]
+    )
     assert len(found) == 5 and all(
         list(one.files) == ["numbers"] and one.files["numbers"].source for one in found.values()
     )
@@ -274,9 +307,9 @@ def central(data, offset, form, value):
 
 
 GOOD = zipped({"numbers_dev.py": NUMBERS})
+GOOD_AND_MORE = zipped({"numbers_dev.py": NUMBERS, "notes.txt": ""})
 BAD_ZIPS = {
     "no zip": (lambda: b"%PDF-1.4 ...", "is not a zip, or damaged"),
-    "empty": (lambda: b"", "is empty"),
     "truncated": (lambda: GOOD[: len(GOOD) // 2], "is not a zip, or damaged"),
     "only its end": (lambda: GOOD[-30:], "is not a zip, or damaged"),
     "a bomb by ratio": (
@@ -343,7 +376,7 @@ def test_what_a_zip_says_of_a_size_is_not_believed(inbox, lessons):
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (lambda: central(GOOD, 8, "<H", 1), "is encrypted"),
+        (lambda: central(GOOD_AND_MORE, 8, "<H", 1), "is encrypted"),
         (
             lambda: central(GOOD, 10, "<H", 99),
             "is compressed in a way that is not read here (method 99)",
@@ -428,13 +461,151 @@ def test_a_name_that_is_twice_in_a_zip_counts_once(inbox, lessons):
     )
 
 
-def test_zips_are_opened_one_level_deep(inbox, lessons):
-    put(inbox / "ada.zip", zipped({"one.zip": zipped({"two.zip": GOOD})}))
+BOOK = json.dumps(
+    {"cells": [{"cell_type": "code", "source": NUMBERS, "metadata": {}}], "metadata": {}}
+)
+NAMES_IN_ARCHIVES = st.sampled_from(["", "work/", "a b/ü/", "deep/" * 20, "./"])
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(sorted(PACKERS)), NAMES_IN_ARCHIVES), min_size=1, max_size=8
+    ),
+    st.sampled_from([("numbers_dev.py", NUMBERS), ("numbers_dev.ipynb", BOOK)]),
+    st.sampled_from([{}, {"notes.txt": "x"}, {"old.tar": "no tar", "__MACOSX/._x.zip": "x"}]),
+)
+def test_archives_in_archives_are_read_to_a_depth_of_five(inbox, lessons, around, file, beside):
+    name, data = file
+    for kind, folder in around:
+        data = PACKERS[kind]({folder + name: data} | beside)
+        name = f"hand-in.{kind}"
+    one = only(put(inbox / "ada" / name, data).parent.parent, lessons)
+    (inbox / "ada" / name).unlink()
+    if len(around) > LIMITS.nested:
+        assert not one.files and "5 archives deep" in " ".join([one.problem, *one.notes])
+    else:
+        assert not one.problem and one.files["numbers"].raw.decode() == file[1]
+        assert one.files["numbers"].sha256 == hashlib.sha256(file[1].encode()).hexdigest()
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_a_tar_is_an_entry_as_a_zip_is(inbox, tmp_path, lessons, kind):
+    data = PACKERS[kind]({"work/numbers_dev.py": NUMBERS})
+    put(inbox / f"ada.{kind}", data)
+    whole = put(tmp_path / "class.zip", zipped({f"ada.{kind}": data, "bob.zip": GOOD}))
+    for where in (inbox, whole):
+        ada = all_of(where, lessons)["ada"]
+        assert ada.files["numbers"].raw.decode() == NUMBERS
+        assert all_of(where, lessons, CLASS)["ada"].files["numbers"].source
+
+
+BAD_TARS = {
+    "truncated": lambda: tarred({"numbers_dev.py": NUMBERS}, "gz")[:-30],
+    "cut in a file": lambda: tarred({"numbers_dev.py": NUMBERS})[:900],
+    "a wrong checksum": lambda: tarred({"numbers_dev.py": NUMBERS}, "gz")[:-8] + bytes(8),
+    "no tar": lambda: gzip.compress(b"x" * 99_000),
+    "a bomb": lambda: tarred({"numbers_dev.py": NUMBERS, "zeros": bytes(50_000_000)}, "gz"),
+    "a bomb behind its end": lambda: gzip.compress(tarred({"a": ""}) + bytes(50_000_000)),
+    "a bomb in a name": lambda: tarred({"n" * 2_000_000: ""}, "gz"),
+    "a bomb in a bomb": lambda: tarred({"a.tar.xz": tarred({"a": bytes(50_000_000)}, "xz")}, "xz"),
+    "many files": lambda: tarred({str(number): b"" for number in range(20_001)}, "gz"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_TARS)
+def test_a_tar_that_cannot_be_read_is_reported(inbox, lessons, kind):
+    put(inbox / "ada.tar.gz", BAD_TARS[kind]())
     one = only(inbox, lessons)
-    assert not one.files and one.notes == [
-        "one.zip contains more zips, which were not opened.",
-        "It contains no file of a lesson, but one.zip.",
-    ]
+    assert not one.files and not one.strange and one.problem.startswith("ada.tar.gz ")
+    assert ("that is a bomb" in one.problem) == (
+        kind in ("a bomb", "a bomb behind its end", "a bomb in a bomb")
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"}, "is a link, no regular file"),
+        ({"type": tarfile.LNKTYPE, "linkname": "a.txt"}, "is a link, no regular file"),
+        ({"type": tarfile.FIFOTYPE}, "is a pipe, no regular file"),
+        ({"type": tarfile.CHRTYPE}, "is a device, no regular file"),
+        ({"name": "d/" * 41 + "numbers_dev.py"}, "is nested deeper than 40 folders"),
+    ],
+)
+def test_a_member_of_a_tar_that_cannot_be_read_is_reported(inbox, lessons, fields, why):
+    put(inbox / "ada.tar", tarred({"a.txt": "x", tar_member(**fields): ""}))
+    file = only(inbox, lessons).files["numbers"]
+    assert why in file.problem and file.text == ""
+
+
+@pytest.mark.parametrize("name", ["../numbers_dev.py", "/numbers_dev.py", "a/../../numbers_dev.py"])
+def test_names_that_point_outside_of_a_tar_are_ignored_and_told(inbox, lessons, name):
+    put(inbox / "ada.tgz", tarred({name: NUMBERS, "a.txt": ""}, "gz"))
+    one = only(inbox, lessons)
+    assert not one.files
+    assert one.notes == [f"Names that point outside of the tar were ignored: {name}."]
+
+
+def test_the_archives_of_a_submission_together_stay_in_the_limits(inbox, lessons):
+    inner = zipped({f"{number}.txt": "" for number in range(30)} | {"x_dev.py": NUMBERS})
+    outer = zipped({f"{number}.zip": inner for number in range(4)} | {"numbers_dev.py": NUMBERS})
+    for limits, why in (
+        (replace(LIMITS, members=70), "holds too many files"),
+        (replace(LIMITS, held=len(inner) + 9), "is too large"),
+        (replace(LIMITS, archives=2), "2 archives were before it"),
+    ):
+        one = only(put(inbox / "ada.zip", outer).parent, lessons, limits=limits)
+        assert one.files["numbers"].source and why in " ".join(one.notes), limits
+
+
+# What is of no lesson.
+
+
+NOTHING = {
+    "a link": ({"notebook.txt": "https://colab.example/1"}, "notebook.txt"),
+    "a document": (
+        {"work.docx": "PK", "picture.png": "", "x.gdoc": "{}"},
+        "picture.png, work.docx",
+    ),
+    "another name": ({"homework.py": "print(1)"}, "homework.py"),
+    "an archive of another kind": ({"work.rar": "Rar!"}, "work.rar"),
+    "no bytes": ({"work.zip": ""}, "work.zip"),
+    "an empty zip": ({"work.zip": zipped({})}, "work.zip"),
+    "an empty tar": ({"work.tar.gz": tarred({}, "gz")}, "work.tar.gz"),
+    "an encrypted zip": ({"work.zip": central(GOOD, 8, "<H", 1)}, "work.zip"),
+    "a document in a zip": ({"work.zip": zipped({"a/x.pdf": ""})}, "work.zip"),
+}
+
+
+@pytest.mark.parametrize("form", ["folder", "zip", "tar.gz", "entry", "class"])
+@pytest.mark.parametrize("kind", NOTHING)
+def test_what_holds_nothing_of_a_lesson_is_told_with_its_files(
+    inbox, tmp_path, lessons, kind, form
+):
+    files, names = NOTHING[kind]
+    where = inbox
+    if form == "folder":
+        for name, data in files.items():
+            put(inbox / "ada" / name, data)
+    elif form == "entry":
+        for name, data in files.items():
+            put(inbox / f"ada_{name}", data)
+    elif form == "class":
+        where = put(tmp_path / "c.zip", zipped({f"ada/{n}": data for n, data in files.items()}))
+    else:
+        put(inbox / f"ada.{form}", PACKERS[form](files))
+    one = all_of(where, lessons, CLASS)["ada"]
+    assert one.strange and not one.files
+    assert all(name in one.problem for name in names.split(", ")), one.problem
+
+
+def test_a_folder_without_a_file_was_not_handed_in(inbox, lessons):
+    (inbox / "ada").mkdir()
+    put(inbox / "bob" / ".git" / "config", "x")
+    put(inbox / "late" / ".DS_Store", "x")
+    for one in all_of(inbox, lessons, CLASS).values():
+        assert not (one.problem or one.strange or one.files)
 
 
 def test_of_several_zips_in_a_folder_the_latest_counts(inbox, lessons):
@@ -444,7 +615,7 @@ def test_of_several_zips_in_a_folder_the_latest_counts(inbox, lessons):
     put(inbox / "bob" / "work-9.zip", zipped({"numbers_dev.py": HALF}), MONDAY)
     found = all_of(inbox, lessons)
     assert all(one.files["numbers"].raw.decode() == NUMBERS for one in found.values())
-    assert found["ada"].notes == ["work.zip counts, the latest zip: not work-2.zip."]
+    assert found["ada"].notes == ["work.zip counts, the latest archive: not work-2.zip."]
     assert found["ada"].files["numbers"].path == "work.zip/numbers_dev.py"
     put(inbox / "ada" / "work.zip", GOOD[:50], WEDNESDAY)
     assert (
@@ -540,7 +711,7 @@ def test_links_pipes_and_sockets_are_reported_and_never_opened(
         "a": ["numbers_dev.py is a link, no regular file."],
         "b": "b is a link, no regular file.",
         "c": "c.py is a link, no regular file.",
-        "d": [],
+        "d": "It contains no file of a lesson, but work.",
         "e": ["numbers_dev.py is a pipe, no regular file."],
         "f": "f.zip is a pipe, no regular file.",
         "g": "g holds work.zip, which is a link, no regular file.",
@@ -588,7 +759,7 @@ def test_a_folder_that_becomes_a_link_to_a_neighbours_is_not_followed(inbox, les
     put(inbox / "ada" / "work" / "numbers_dev.py", HALF)
     put(inbox / "zoe" / "numbers_dev.py", NUMBERS)
     ada = find_submissions(inbox, lessons)[0]
-    (item,) = list_upload(ada.uploads[0], LIMITS, None).members
+    (item,) = list_upload(ada.uploads[0], LIMITS, archives.Allowance.of(LIMITS), None).members
     assert item.read(10**6) == HALF.encode()
     (inbox / "ada" / "work").rename(inbox / "ada" / "was")
     (inbox / "ada" / "work").symlink_to(inbox / "zoe", target_is_directory=True)
@@ -744,15 +915,9 @@ def test_a_file_that_becomes_a_link_or_goes_after_it_was_found_is_reported(
         a.problem == "a.zip is a link, no regular file."
         and c.problem == "c.zip cannot be read: No such file or directory."
     )
-    assert b.notes == [
-        "b.py is a link, no regular file.",
-        "b.py is not a file of a lesson, by its name and contents.",
-    ]
-    assert (
-        d.notes == ["d.py is not a file of a lesson, by its name and contents."]
-        and not b.files
-        and not d.files
-    )
+    assert b.notes == ["b.py is a link, no regular file."]
+    assert b.problem == "It contains no file of a lesson, but b.py."
+    assert d.problem == "It contains no file of a lesson, but d.py." and not b.files | d.files
 
 
 def test_names_of_ten_thousand_characters_in_zips_are_shown_short(inbox, lessons):
@@ -828,7 +993,7 @@ def test_of_several_entries_of_a_learner_the_latest_counts(inbox, lessons):
     found = all_of(inbox, lessons, CLASS)
     assert found["ada"].files["numbers"].raw == found["zoe"].files["numbers"].raw == HALF.encode()
     assert [note for note in found["ada"].notes if "theirs" not in note] == [
-        "ada.pdf is not a folder, zip, script or notebook.",
+        "ada.pdf is not a folder, zip, tar, script or notebook.",
         "numbers: the file in ada.zip counts, the latest of 2: not ada-2.zip.",
     ]
     assert found["zoe"].notes[-1] == (
@@ -899,8 +1064,8 @@ def test_the_download_of_a_class_may_stay_a_zip(tmp_path, lessons):
         found["ada"].files["numbers"].raw.decode() == NUMBERS
         and found["zoe"].files["numbers"].raw.decode() == HALF
     )
-    assert found["bob"].notes == ["bob.py is not a file of a lesson, by its name and contents."]
-    assert found["late"].problem == "late.rar is not a folder, zip, script or notebook."
+    assert found["bob"].problem == "It contains no file of a lesson, but bob.py."
+    assert found["late"].problem == "It contains no file of a lesson, but late.rar."
     assert found["link"].problem == "link.zip is a link, no regular file."
     assert found["../up"].problem == "../up.zip has a name that points outside of the zip."
     assert list(all_of(whole, lessons)) == [
@@ -1074,9 +1239,7 @@ def test_random_damage_never_raises_and_never_yields_what_was_not_there(inbox, l
     told, or is as it was.
     """
     chance = random.Random(seed)
-    book = json.dumps(
-        {"cells": [{"cell_type": "code", "source": NUMBERS, "metadata": {}}], "metadata": {}}
-    )
+    book = BOOK
     inner = zipped({"sums_dev.py": SUMS})
     good = zipped(
         [
