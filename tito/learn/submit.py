@@ -25,6 +25,7 @@ from tito.learn.process import Process
 from tito.learn.verdict import Verdict, given_up_note
 from tito.lesson import cells, export
 from tito.lesson.course import Entry, Root
+from tito.lesson.slim_notebook import without_outputs
 
 NAME = re.compile(r"modules/source/([0-9]+_([a-z][a-z0-9_]*))/\2_dev\.(py|ipynb)")
 LARGEST = 100 * 2**20  # bytes of all files, and of the zip
@@ -127,12 +128,19 @@ def _lesson_files(lessons: list[Entry], notes: list[str]) -> dict[str, bytes]:
             "`tito reset` brings a starting version back, `tito undo` the last one.",
         )
     for name, data in contents.items():
-        most = cells.LARGEST[name[name.rindex(".") :]]
-        if len(data) > most:
+        suffix = name[name.rindex(".") :]
+        counting = without_outputs([data]) if suffix == ".ipynb" else [data]
+        size, most = sum(map(len, counting)), cells.LARGEST[suffix]
+        if size > most:
             notes.append(
-                f"{name} has {len(data) / 1e6:.1f} MB, grading reads {most / 1e6:g}: clear its "
-                "outputs and submit again."
+                f"{name} has {size / 1e6:.1f} MB without outputs, grading reads {most / 1e6:g}: "
+                "shorten it and submit again."
             )
+    if (total := sum(map(len, contents.values()))) > LARGEST:
+        notes.append(
+            f"The files have {total / 2**20:.0f} MB, and `tito restore` reads {LARGEST >> 20} of a "
+            "zip: clear the outputs of large notebooks and submit again."
+        )
     return contents
 
 

@@ -27,6 +27,7 @@ LARGEST = {".py": 2_000_000, ".ipynb": 10_000_000}  # bytes that grading reads
 ROLES = {(False, True): "exercise", (True, False): "checks", (True, True): "question"}
 # What is said about a picture: `# caption: what it means` and `# alt: what is seen`.
 SAID = re.compile(r"[ \t]*# (caption|alt): (.*(?:\n#(?! (?:caption|alt): ).*)*)")
+WEB_PAGE = re.compile(r"\s*<[!?A-Za-z]")
 DECODER = json.JSONDecoder()
 # %time, !ls, ?x, x?, x = !ls
 MAGIC = re.compile(
@@ -233,6 +234,11 @@ def _source(path: Path, raw: bytes) -> Source:
 
 def parse(path: Path, text: str) -> Source:
     """The cells of `text`, read as the kind of file that `path` names."""
+    if WEB_PAGE.match(text):
+        raise WorkError(
+            f"{path}: this is a web page, not the lesson: download the raw file.",
+            "On the page, look for a button such as Raw or Download.",
+        )
     return (_notebook if path.suffix == ".ipynb" else _script)(path, text)
 
 
@@ -346,8 +352,10 @@ def _notebook(path: Path, text: str) -> Source:
     try:
         book = json.loads(text)
         cells = []
-        for n, cell in enumerate(book["cells"], 1):
-            source = cell["source"]
+        # Format 3 has sheets, and the code of a cell as its input.
+        sheets = [book] if "cells" in book else book["worksheets"]
+        for n, cell in enumerate((cell for sheet in sheets for cell in sheet["cells"]), 1):
+            source = cell["source"] if "source" in cell else cell["input"]
             source = source if isinstance(source, str) else "".join(source)
             source = source.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
             source.encode("utf-8")  # half a character, such as "\ud800", cannot be written again

@@ -1,8 +1,9 @@
 """`tito similar`: find submissions that are too similar."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +30,9 @@ from tito.cli.instructor.options import (
 )
 
 if TYPE_CHECKING:
+    from tito.grading.submission import Contents
+
+    Work = tuple[Contents, dict[str, dict[str, str]]]
     from tito.grading.roster import Learner
     from tito.lesson.course import Entry
 
@@ -70,7 +74,8 @@ def similar(
     with gradebook_of(course, gradebook, create=not is_there, reads=True) as book:
         (learners, _), members = enrollment.learners(book), section_of(book, section)
     with progress_bar(not json) as report:
-        works = read_works(current_folder() / submissions, entries, learners, members)
+        count = Count()
+        works = count.each(read_works(current_folder() / submissions, entries, learners, members))
         pairs, notes = similarity.compare_class(
             entries, works, threshold, lambda done, of: report("comparing", done, of)
         )
@@ -80,10 +85,32 @@ def similar(
         warn(plain(note, 500))
     if json:
         echo_json([asdict(pair) for pair, _ in pairs])
-        return
-    echo(views.similar([pair for pair, _ in pairs], threshold))
-    if output:
+    elif pairs or count.is_complete:
+        echo(views.similar([pair for pair, _ in pairs], threshold))
+    if output and not json:
         echo(f"side by side: {output / 'index.html'}")
+    if not count.is_complete:
+        warn(f"{count.compared} of {count.total} compared.")
+        raise typer.Exit(1)
+
+
+@dataclass
+class Count:
+    """How many lessons of learners were handed in, and how many of them were compared."""
+
+    total: int = 0
+    compared: int = 0
+
+    def each(self, works: "Iterator[Work]") -> "Iterator[Work]":
+        """These works, counted one after the other."""
+        for submission, texts in works:
+            self.total += len(submission.files) or 1
+            self.compared += len(texts)
+            yield submission, texts
+
+    @property
+    def is_complete(self) -> bool:
+        return 1 < self.compared == self.total
 
 
 def read_works(
@@ -91,8 +118,8 @@ def read_works(
     entries: "list[Entry]",
     learners: "list[Learner] | None" = None,
     members: set[str] | None = None,
-) -> Iterator[Any]:
-    """The code of each learner in a folder or zip, for `similarity.compare_class`.
+) -> "Iterator[Work]":
+    """The code of each learner in a folder or zip who handed in, for `similarity.compare_class`.
 
     members  ids: only these; None: all
     """
@@ -104,5 +131,5 @@ def read_works(
 
     with SubmissionReader(entries, LIMITS, open_submission, written) as reader:
         for submission in find_submissions(submissions, entries, learners, submitted=None):
-            if members is None or submission.student in members:
+            if submission.uploads and (members is None or submission.student in members):
                 yield reader.read(submission)

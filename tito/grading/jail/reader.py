@@ -218,11 +218,16 @@ def too_long(what: str) -> str:
 def close_all_but(*descriptors: int) -> None:
     """Close all files except the standard ones and these. A jail, for example, ends only when every
     process has closed its socket.
+
+    Their numbers lead to nothing instead of being free: an object of the caller's may still close
+    its number here, and that must not be another file's by then.
     """
+    nothing = os.open(os.devnull, os.O_RDWR)
     for name in os.listdir("/dev/fd"):
         if int(name) > 2 and int(name) not in descriptors:
             with contextlib.suppress(OSError):  # of the listing itself
-                os.close(int(name))
+                os.fstat(int(name))
+                os.dup2(nothing, int(name), inheritable=False)
 
 
 def limit() -> None:

@@ -2,8 +2,12 @@
 look most alike.
 """
 
+import io
 import json
 import re
+import shutil
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -247,17 +251,15 @@ def test_similar_as_a_table_as_json_and_as_pages(tmp_path):
         copier=disguised(lesson(ADA)),
         bad=b"\xff",
     )
-    out, err = tito(
-        REPOSITORY, "similar", tmp_path / "class", "activations", "--output", tmp_path / "pages"
-    )
+    words = ("similar", tmp_path / "class", "activations", "--output", tmp_path / "pages")
+    out, err = tito(REPOSITORY, *words, code=1)
     assert (
         re.search(r"02 activations +ada +copier +\d+%", out)
         and "bob" not in out
         and "activations of bad was not compared" in err
+        and "3 of 4 compared." in err
     )
-    out, _ = tito(
-        REPOSITORY, "similar", tmp_path / "class", "2", "--output", tmp_path / "pages", "--json"
-    )
+    out, _ = tito(REPOSITORY, *words, "--json", code=1)
     (pair,) = json.loads(out)
     assert (pair["lesson"], pair["one"], pair["two"], pair["page"]) == (
         "activations",
@@ -269,6 +271,53 @@ def test_similar_as_a_table_as_json_and_as_pages(tmp_path):
     assert 'href="02-ada--copier.html"' in (tmp_path / "pages" / "index.html").read_text(
         encoding="utf-8"
     )
+
+
+def packed(folder):
+    """The zip (bytes) of a folder."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            archive.write(path, path.relative_to(folder))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "form", ["folder", "zip", "zip of zips", "folder of zips", "folder of tars", "clones"]
+)
+def test_submissions_are_compared_in_each_form_in_which_they_come(tmp_path, form):
+    made, where = tmp_path / "made", tmp_path / "class"
+    hand_in(made, ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)))
+    if form == "clones":
+        for folder in made.iterdir():
+            (folder / ".git").mkdir()
+            (folder / ".git" / "activations_dev.py").write_text("an older one", encoding="utf-8")
+    for folder in list(made.iterdir()) if " of " in form else ():
+        if form == "folder of tars":
+            with tarfile.open(made / f"{folder.name}.tar.gz", "w:gz") as archive:
+                archive.add(folder / "activations_dev.py", "work/activations_dev.py")
+        else:
+            (made / f"{folder.name}.zip").write_bytes(packed(folder))
+        shutil.rmtree(folder)
+    if form.startswith("zip"):
+        where = tmp_path / "class.zip"
+        where.write_bytes(packed(made))
+    else:
+        made.rename(where)
+    out, err = tito(REPOSITORY, "similar", where, "activations")
+    assert re.search(r"ada +copier +\d+%", out) and "not compared" not in err
+
+
+def test_similar_never_says_that_all_is_well_when_it_compared_nothing(tmp_path):
+    hand_in(tmp_path / "class", ada=b"\xff", bob=b"\xff")
+    (tmp_path / "class" / "cleo.rar").write_bytes(b"Rar!")
+    out, err = tito(REPOSITORY, "similar", tmp_path / "class", "activations", code=1)
+    assert out == "" and "tito: 0 of 3 compared." in err
+    assert "cleo.rar was not compared: It contains no file of a lesson, but cleo.rar." in err
+    hand_in(tmp_path / "one", ada=lesson(ADA))
+    out, err = tito(REPOSITORY, "similar", tmp_path / "one", "activations", code=1)
+    assert out == "" and "1 of 1 compared." in err
+    tito(REPOSITORY, "similar", tmp_path / "pages", "activations", code=2)
 
 
 def test_similar_within_a_section(tmp_path):
