@@ -41,7 +41,8 @@ def without_outputs(pieces: Iterable[bytes]) -> Iterator[bytes]:
             if sign and not is_unknown:
                 at += 1
                 inside ^= sign == b'"'
-            yield b"\n" * data.count(b"\n", start, at) if depth else data[start:at]
+            if text := b"\n" * data.count(b"\n", start, at) if depth else data[start:at]:
+                yield text
             if is_unknown:
                 break
             if depth and sign != b'"' and sign:

@@ -27,7 +27,7 @@ from small_course import NUMBERS, SUMS
 
 from tito.errors import TitoError
 from tito.grading.intake import archives
-from tito.grading.intake.collect import find_submissions
+from tito.grading.intake.collect import find_submissions, fingerprint
 from tito.grading.intake.inbox import list_upload
 from tito.grading.intake.lesson_file import CODE
 from tito.grading.intake.open_submission import open_submission
@@ -150,14 +150,76 @@ def test_a_workspace_a_zip_of_it_and_loose_files_give_the_same(small_workspace, 
         assert not one.problem and not one.notes
 
 
-def test_a_notebook_may_hold_megabytes_of_pictures(inbox, lessons):
+LARGE = {
+    "a picture": ("outputs", [{"data": {"image/png": "A" * 12_000_000}}]),
+    "a log": ("outputs", [{"name": "stdout", "text": "step 1234: 0.567\n" * 700_000}]),
+    "an attachment": ("attachments", {"x.png": {"image/png": "A" * 12_000_000}}),
+    "widgets": ("metadata", {"exercise": "double", "widgets": {"state": ["A" * 12_000_000]}}),
+}
+
+
+@pytest.mark.parametrize("form", ["folder", "zip", "tar.gz", "class"])
+@pytest.mark.parametrize("kind", LARGE)
+def test_a_notebook_may_hold_megabytes_of_outputs(inbox, tmp_path, lessons, kind, form):
     book = json.loads(notebook.to_notebook(NUMBERS, lessons[0].declared))
-    book["cells"][-1]["outputs"] = [
-        {"output_type": "display_data", "metadata": {}, "data": {"image/png": "A" * 3_000_000}}
-    ]
+    (cell,) = (cell for cell in book["cells"] if cell["metadata"].get("exercise") == "double")
+    key, value = LARGE[kind]
+    cell[key] = value
+    data, where = json.dumps(book, indent=1).encode(), inbox
+    name = "work.ipynb" if kind == "a picture" else "numbers_dev.ipynb"  # by what it says
+    if form == "folder":
+        put(inbox / "ada" / name, data)
+    elif form == "class":
+        where = put(tmp_path / "class.zip", zipped({f"ada/{name}": data, "bob.zip": GOOD}))
+    else:
+        put(inbox / f"ada.{form}", PACKERS[form]({name: data}))
+    file = all_of(where, lessons)["ada"].files["numbers"]
+    assert not file.problem and file.source.cell("double").source.startswith("#| export")
+    assert file.sha256 == hashlib.sha256(data).hexdigest() and len(file.raw) < 10_000
+
+
+def test_the_limit_of_a_notebook_is_on_its_cells(inbox, lessons):
+    book = json.loads(notebook.to_notebook(NUMBERS, lessons[0].declared))
+    book["cells"][-1]["source"] = "#" * 10_000_000
     put(inbox / "ada" / "numbers_dev.ipynb", json.dumps(book))
+    assert only(inbox, lessons).files["numbers"].problem == (
+        "numbers_dev.ipynb is too large: more than 10,000,000 bytes without its outputs."
+    )
+
+
+def test_a_change_behind_a_large_notebook_is_work_that_is_not_known(inbox, lessons):
+    put(inbox / "ada" / "a_large.ipynb", b" " * 60_000_000)
+    hashes = set()
+    for text in (NUMBERS, HALF):
+        put(inbox / "ada" / "numbers_dev.py", text)
+        hashes.add(fingerprint(find_submissions(inbox, lessons)[0]))
+    assert len(hashes) == 2
+
+
+def test_a_notebook_of_format_3_is_read(inbox, lessons):
+    book = json.loads(notebook.to_notebook(NUMBERS, lessons[0].declared))
+    for cell in book["cells"]:
+        if cell["cell_type"] == "code":
+            cell["input"] = cell.pop("source")
+    old = {"metadata": {}, "nbformat": 3, "worksheets": [{"cells": book["cells"]}]}
+    put(inbox / "ada" / "numbers_dev.ipynb", json.dumps(old))
     file = only(inbox, lessons).files["numbers"]
-    assert not file.problem and file.source.cell("double")
+    assert not file.problem
+    assert [c.source for c in file.source.exported] == [
+        c.source for c in cells.parse(Path("x.py"), NUMBERS).exported
+    ]
+
+
+@pytest.mark.parametrize(
+    "page", ["<!DOCTYPE html>\n<html>", "\n  <html lang='en'>", "<!-- saved from -->\n<head>"]
+)
+@pytest.mark.parametrize("suffix", [".py", ".ipynb"])
+def test_a_web_page_is_told_as_that(inbox, lessons, suffix, page):
+    put(inbox / "ada" / f"numbers_dev{suffix}", page)
+    assert only(inbox, lessons).files["numbers"].problem == (
+        f"numbers_dev{suffix} is damaged: this is a web page, not the lesson: "
+        "download the raw file."
+    )
 
 
 def test_a_lesson_file_is_known_by_its_name_or_by_what_it_says(inbox, lessons):
