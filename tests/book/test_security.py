@@ -60,10 +60,13 @@ def test_the_limits_on_the_page_agree_with_the_code():
         f"reading one lesson (parse, export, compile) | {reader.EACH} s of processor time",
         f"{reader.SECONDS} s of processor time, {reader.MEMORY >> 10} GB of memory",
         f"| size of a script | {limits.file // 10**6} MB |",
-        f"| size of a notebook | {limits.notebook // 10**6} MB |",
-        f"| size of a zip | {limits.zip // 10**6} MB |",
-        f"| {limits.unpacked // 10**9} GB, and at most {limits.ratio} times the size of the zip |",
-        f"| files in a zip | {limits.members:,} |",
+        f"| size of a notebook | {limits.notebook // 10**6} MB without its outputs, "
+        f"{limits.zip // 10**6} MB with them |",
+        f"| {limits.zip // 10**6} MB; of one in another {limits.inner_zip // 10**6} MB |",
+        f"| {limits.unpacked // 10**9} GB with those in it, and without notebooks at most "
+        f"{limits.ratio} times its size |",
+        f"| files in an archive | {limits.members:,} with those in it |",
+        f"| {limits.archives}, at most {limits.nested} deep, together {limits.held // 10**6} MB |",
         f"| one check | {seconds:g} s |",
         f"| memory of one check | {Setting.memory:,} MB |",
         f"| {wire.LONGEST_JSON >> 20} MB of text and {wire.LONGEST_BLOBS >> 20} MB of arrays |",

@@ -94,6 +94,8 @@ def feedback(
         )
         learners, changed = pages.write(place, graded, course.name)
         roster, absent = enrollment.learners(book)
+    if not learners:
+        raise UsageError("No learner is in this gradebook.", "First: tito grade SUBMISSIONS")
     parts = {}
     if submissions and targets:
         download = find_submissions(current_folder() / submissions, course.lessons, roster, None)

@@ -206,13 +206,14 @@ def show_grades(
     if json:
         echo_json_list(answers.grades_as_json(book, book.grades(student, lesson, section)))
         return
-    if not (student or lesson):
-        echo(views.grades(book.by_learner(section=section), book.lessons(), is_empty))
+    lessons = book.lessons()
+    if lessons and not (student or lesson):
+        echo(views.grades(book.by_learner(section=section), lessons, is_empty))
         return
     rows = list(book.by_learner(student, lesson, section))
     grades = [grade for _, mine in rows for grade in mine]
-    if not grades and lesson:
-        echo(f"Nothing is graded here yet: tito grade SUBMISSIONS {lesson}")
+    if not grades and (lesson or not student):
+        echo(f"Nothing is graded here yet: tito grade SUBMISSIONS {lesson or ''}".rstrip())
         return
     echo(views.grade_table(grades, is_empty, notes=bool(student)))
     if student:
@@ -404,8 +405,11 @@ def gradebook_history(
         if json:
             echo_json_list(change.as_json() for change in changes)
             return
-        for line in views.history(changes):
+        number = 0
+        for number, line in enumerate(views.history(changes), 1):
             echo(line)
+        if not number:
+            echo("No change is recorded.")
 
 
 @gradebook_app.command("export", rich_help_panel=DAILY)

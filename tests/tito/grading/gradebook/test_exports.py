@@ -5,6 +5,7 @@ Classroom 50 by their schemas.
 import csv
 import io
 import json
+import re
 import time
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -12,6 +13,7 @@ from decimal import Decimal
 from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 from some_results import read_roster, remember_roster, result, save, set_comment, set_points
 
 from tito import csv_tables
@@ -21,6 +23,7 @@ from tito.grading.gradebook import (
     exports,
     gradebook,
     late,
+    views,
 )
 from tito.grading.gradebook.gradebook import open_gradebook
 
@@ -248,6 +251,31 @@ def test_what_was_not_handed_in_is_empty_while_there_is_time(tmp_path, missing, 
                 rows = read(table(book, kind, now=now))[-2:]
                 assert [row.count("0") > 0 for row in rows] == [expected == "0", True], kind
         assert chosen(book, now=MONDAY).missing() == (1, 0) if before else (0, 1)
+
+
+@pytest.mark.parametrize("missing", late.MISSING)
+def test_what_is_of_no_lesson_is_never_exported_as_0_and_told(tmp_path, missing):
+    with open_gradebook(tmp_path / "strange.db", replace(RULES, missing=missing)) as book:
+        for student in ("cy", "dan"):
+            of = result(student, points=(0, 0), sha256="", verdict="no lesson file")
+            save(book, [of], None, "me")
+        set_points(book, "dan", "numbers", 0, "no")
+        late_now = {"now": MONDAY + timedelta(days=30)}
+        for kind in exports.TABLES:
+            rows = read(table(book, kind, **late_now))[-2:]
+            assert [row.count("0") > 0 for row in rows] == [False, True], kind
+        assert chosen(book, **late_now).missing() == (0, 0)
+        (words,) = views.export_notes(chosen(book, **late_now))
+        assert words.startswith(
+            "handed in, but no file of a lesson, exported as empty cells: cy. Look at"
+        )
+        # Gradescope's autograder must answer, and says why there are no points.
+        assert "no file of a lesson" in dict(trees(book, "gradescope"))["cy/results.json"]
+        # `show` has no 0 either.
+        console = Console(file=io.StringIO(), width=100)
+        console.print(views.grades(book.by_learner(), book.lessons(), chosen(book).is_empty))
+        lines = console.file.getvalue()
+        assert re.search(r"cy .*! +0", lines) and "! handed in, but no file of the lesson" in lines
 
 
 def test_work_whose_name_fits_two_learners_is_0_for_neither(tmp_path):

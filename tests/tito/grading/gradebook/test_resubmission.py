@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import pytest
 from small_course import NUMBERS, SUMS
-from some_results import DAY, MONDAY, RULES, points, result, save, set_time
+from some_results import DAY, MONDAY, RULES, points, result, save, set_points, set_time
 
 from tito.grading import run, views, workers
 from tito.grading.arrival import Arrived
@@ -121,7 +121,8 @@ def test_an_extension_makes_the_last_one_in_time(books):
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(
-    ("sha", "verdict"), [("", "missing"), ("", "unreadable"), ("s", "stub"), ("", "crashed")]
+    ("sha", "verdict"),
+    [("", "missing"), ("", "unreadable"), ("", "no lesson file"), ("s", "stub"), ("", "crashed")],
 )
 def test_what_was_not_handed_in_replaces_no_grade(books, policy, sha, verdict):
     for first in (True, False):
@@ -143,6 +144,21 @@ def test_what_was_not_handed_in_hides_no_reason_why_nothing_could_be_read(books)
     assert grade.result.verdict == "unreadable"
     hand_in(book, "s", 0, verdict="stub")
     assert next(book.grades("ada")).result.verdict == "stub"
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_is_of_no_lesson_waits_for_a_person_until_the_lesson_comes(books, policy):
+    book = books(policy)
+    missing(book)
+    hand_in(book, "", 0, verdict="no lesson file")
+    missing(book)
+    (grade,) = book.grades("ada")
+    assert (grade.result.verdict, grade.submissions) == ("no lesson file", 1)
+    set_points(book, "ada", "numbers", 2, "prof", "it was right in the document")
+    assert points(book) == {"numbers": "2"}
+    set_points(book, "ada", "numbers", None, "prof", "the lesson will come")
+    hand_in(book, "a", 3, MONDAY)
+    assert points(book) == {"numbers": "3"}
 
 
 def test_the_same_file_beside_other_lessons_keeps_its_best_grading(books):

@@ -385,8 +385,16 @@ def test_what_python_cannot_read_is_never_run(grade, text, verdict, words):
     ) and words in got.reason
 
 
-def test_a_lesson_that_was_not_handed_in_is_missing(grade):
+def test_only_another_lesson_than_those_that_are_graded_is_for_a_person(grade):
     got = grade({"sums": SUMS}, ["numbers"])["numbers"]
+    assert (got.verdict, got.points, got.sha256) == ("no lesson file", 0, "")
+    assert "sums_dev.py" in got.reason
+    assert got.notes == ["Hand in numbers_dev.ipynb or numbers_dev.py, by itself or in a zip."]
+    assert grade({}, ["numbers"])["numbers"].key != got.key
+
+
+def test_a_lesson_that_was_not_handed_in_is_missing(grade):
+    got = grade({"sums": SUMS}, ["numbers", "sums"])["numbers"]
     assert (got.verdict, got.points, got.max_points, got.sha256, len(got.checks)) == (
         "missing",
         0,
