@@ -85,8 +85,8 @@ def read_inbox(path: Path, lessons: list[Entry]) -> Inbox:
                 return Inbox([upload])
             if upload.kind == "archive" and path.suffix.lower() == ".zip":
                 return _read_zip(upload, lessons)
-            problem = upload.problem or "is not a folder, zip, script or notebook"
-            raise UsageError(f"{path} {problem}.", WANTED)
+            why = upload.problem or "is not a folder, zip, script or notebook"
+            raise UsageError(f"{path} {why}.", WANTED)
         names = [name for name in os.listdir(path) if name not in LITTER]
         if len(names) == 1 and (only := path / names[0]).is_dir() and not only.is_symlink():
             if _is_class(only.name, os.listdir(only)):
@@ -100,10 +100,8 @@ def read_inbox(path: Path, lessons: list[Entry]) -> Inbox:
     if METADATA in names:
         names.remove(METADATA)
         with contextlib.suppress(Unreadable):
-            inbox.submitters = _read_metadata(b"".join(pieces_of(path / METADATA, LIMITS.zip)))
-    inbox.worksheets = _worksheets(
-        names, lambda name: b"".join(pieces_of(path / name, LIMITS.file))
-    )
+            inbox.submitters = _read_metadata(_bytes_of(path / METADATA, LIMITS.zip))
+    inbox.worksheets = _worksheets(names, lambda name: _bytes_of(path / name, LIMITS.file))
     for name in names:
         if name in dict(inbox.worksheets):
             continue
@@ -116,6 +114,10 @@ def read_inbox(path: Path, lessons: list[Entry]) -> Inbox:
     if _is_one_learners_work(inbox.uploads, lessons):
         return Inbox([Upload(path.name, path, "folder", _time(info))])
     return inbox
+
+
+def _bytes_of(path: Path, limit: int) -> bytes:
+    return b"".join(pieces_of(path, limit))
 
 
 def _is_class(name: str, inside: Collection[str]) -> bool:

@@ -195,7 +195,8 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
             if not problem:
                 return "missing", f"No file of the lesson {entry.name} was handed in."
             if not file and contents.strange:
-                return NO_LESSON_FILE, problem
+                form = f"{entry.notebook.name} or {entry.script.name}"
+                return NO_LESSON_FILE, f"{problem} Hand in {form}, by itself or in a zip."
             return "too long to read" if slow else "unreadable", problem
         code = work.code(entry.name).code
         return ("syntax error", code) if isinstance(code, str) else None
@@ -209,9 +210,6 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         """
         if nothing := self.why_no_code(entry, work):
             result.verdict, result.reason = nothing
-            if result.verdict == NO_LESSON_FILE:
-                form = f"{entry.notebook.name} or {entry.script.name}"
-                result.notes.append(f"Hand in {form}, by itself or in a zip.")
             for check_result in result.checks:
                 check_result.message = clean(result.reason)
             yield False

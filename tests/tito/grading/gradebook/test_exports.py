@@ -270,7 +270,8 @@ def test_what_is_of_no_lesson_is_never_exported_as_0_and_told(tmp_path, missing)
             "handed in, but no file of a lesson, exported as empty cells: cy. Look at"
         )
         # Gradescope's autograder must answer, and says why there are no points.
-        assert "no file of a lesson" in dict(trees(book, "gradescope"))["cy/results.json"]
+        answer = dict(trees(book, "gradescope"))["cy/results.json"]
+        assert "no file of a lesson" in answer["output"]
         # `show` has no 0 either.
         console = Console(file=io.StringIO(), width=100)
         console.print(views.grades(book.by_learner(), book.lessons(), chosen(book).is_empty))

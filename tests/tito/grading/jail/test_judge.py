@@ -388,8 +388,7 @@ def test_what_python_cannot_read_is_never_run(grade, text, verdict, words):
 def test_only_another_lesson_than_those_that_are_graded_is_for_a_person(grade):
     got = grade({"sums": SUMS}, ["numbers"])["numbers"]
     assert (got.verdict, got.points, got.sha256) == ("no lesson file", 0, "")
-    assert "sums_dev.py" in got.reason
-    assert got.notes == ["Hand in numbers_dev.ipynb or numbers_dev.py, by itself or in a zip."]
+    assert "but sums_dev.py. Hand in numbers_dev.ipynb or numbers_dev.py, by itself" in got.reason
     assert grade({}, ["numbers"])["numbers"].key != got.key
 
 
