@@ -189,6 +189,8 @@ def _search(archive: Archive, reading: Reading, left: Allowance, depth: int = 0)
             # The latest archive is the submission; an older one does not replace it.
             is_latest = number == 1 and all(one.changed != member.changed for one in archives[1:])
             if not files and is_latest:
+                if ", which " in str(error):  # the innermost is named
+                    raise
                 why = f"holds {shown_path(member.path)}, which {error}"
                 raise type(error)(why) from None
             reading.notes.append(f"{shown_path(member.path)} {error}.")
