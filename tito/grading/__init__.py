@@ -13,6 +13,7 @@ judge_process.py  the program of a judge process: opens submissions and judges t
 submission.py  the submission of a learner, before and after it is opened
 result.py      the result of one lesson of one learner
 arrival.py     when a file arrived, and the source of that time
+times.py       times as systems and people write them; days of the calendar
 roster.py      the learners of the class, and which learner a submission belongs to
 views.py       format results for the terminal
 sample.py      a sample class to try grading with

@@ -57,7 +57,7 @@ Extend = Annotated[
     str | None,
     typer.Option(
         metavar="DAYS_OR_TIME",
-        help="Extend the deadline: by 3 (days), or to 2026-12-05T23:59+01:00; lift removes it.",
+        help="Extend the deadline: by 3 (days), or to 2026-12-05T23:59; lift removes it.",
     ),
 ]
 CommentText = Annotated[
@@ -287,12 +287,15 @@ def gradebook_set(
     def name_of(lesson: str) -> str:
         return str(lesson_name(course, lesson))
 
-    if table:
-        changes = read_changes(current_folder() / table.expanduser(), name_of, why)
-    else:
-        cells |= {"student": student, "lesson": lesson, "check": check}
-        changes = requested({name: text for name, text in cells.items() if text}, name_of, why)
     with gradebook_of(course, gradebook, create=False) as book:
+        zone = book.rules.zone
+        if table:
+            path = current_folder() / table.expanduser()
+            changes = read_changes(path, name_of, why, zone)
+        else:
+            about = {"student": student, "lesson": lesson, "check": check}
+            line = {name: text for name, text in (cells | about).items() if text}
+            changes = requested(line, name_of, why, zone)
         make_changes(book, changes, preview=bool(table) and not yes, json=json)
 
 

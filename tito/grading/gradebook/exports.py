@@ -105,7 +105,7 @@ class Selection:
             return is_strange(grade) or is_missing(grade)
         if rules.missing == "zero":
             return False
-        return rules.missing == "empty" or not due or self.now <= due + rules.grace
+        return rules.missing == "empty" or not late.lateness(self.now, due, grace=rules.grace)
 
     @cached_property
     def unclaimed(self) -> dict[tuple[str, str], str]:

@@ -8,13 +8,14 @@
     percent_per_day = 10     # of the points earned, per started day after the grace
     at_most_percent = 50     # however late (100 when left out)
     mark_percent = 20        # what a late mark without a time costs (0 when left out)
-    zone = "Europe/Berlin"   # of times that name none, as in Moodle's grading worksheet
+    zone = "Europe/Berlin"   # of days, and of times that name no zone, as in Moodle's worksheet
 
     [grading.due]
     tensor = 2026-12-01T23:59:00+01:00
 
-A lesson without a due date is never late. A day is 24 hours, counted from the end of the grace
-period. The arithmetic is decimal and exact; the result is rounded once, to 0.01 point, halves
+A lesson without a due date is never late. A day is one of the calendar in `zone`: it ends at the
+clock time of the due date, also when the clocks change; the grace follows. Without `zone` it is 24
+hours. The arithmetic is decimal and exact; the result is rounded once, to 0.01 point, halves
 upward. Points that were set by hand are final and not reduced.
 """
 
@@ -24,12 +25,13 @@ import tomllib
 import zoneinfo
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
 from tito.errors import TitoError, UsageError
+from tito.grading.times import YEARS, days_later, instant
 from tito.lesson.course import Root
 
 CENT = Decimal("0.01")
@@ -51,9 +53,9 @@ class Rules:
     grace            timedelta after the due date that costs nothing
     percent_per_day  of the points earned, per started day
     at_most_percent  the most that lateness costs
-    due              {lesson name: datetime with a time zone}
+    due              {lesson name: datetime in `zone`, or else in the time zone that it is given in}
     mark_percent     what the mark of a collector costs who gives no time
-    zone             of times that name none, or None
+    zone             of days, and of times that name none; or None
     policy           of POLICIES: which of several submissions of a lesson counts
     missing          of MISSING: when a missing lesson is exported as 0
     """
@@ -77,7 +79,8 @@ class Extension:
 
     def applied(self, due: datetime) -> datetime:
         """The due date with this extension, which never makes it earlier."""
-        return max(due, self.until) if self.until else due + timedelta(days=self.days or 0)
+        until = self.until.astimezone(due.tzinfo) if self.until else days_later(due, self.days or 0)
+        return max(due, until, key=datetime.timestamp)
 
 
 def more_time(extension: Extension | None) -> str:
@@ -109,7 +112,8 @@ def read(root: Root) -> Rules:
     policy = _choice(path, block, "policy", POLICIES)
     missing = _choice(path, block, "missing", MISSING)
     grace = timedelta(minutes=float(numbers.pop("grace_minutes", 0)))
-    due, zone = _due(path, root, block.get("due", {})), _zone(path, block.get("zone"))
+    zone = _zone(path, block.get("zone"))
+    due = _due(path, root, block.get("due", {}), zone)
     return Rules(grace, due=due, zone=zone, policy=policy, missing=missing, **numbers)
 
 
@@ -158,7 +162,7 @@ def _number(path: Path, key: str, value: Any) -> Decimal:
     return Decimal(value)
 
 
-def _due(path: Path, root: Root, block: Any) -> dict[str, datetime]:
+def _due(path: Path, root: Root, block: Any, zone: tzinfo | None) -> dict[str, datetime]:
     if not isinstance(block, dict):
         raise UsageError(
             f"{path}: [grading] due is {block!r}.",
@@ -174,7 +178,8 @@ def _due(path: Path, root: Root, block: Any) -> dict[str, datetime]:
                 f"{path}: [grading.due] names the lesson {key!r}, which is not in the course.",
                 error.remedy,
             ) from None
-        if not isinstance(when, datetime) or when.tzinfo is None:
+        is_time = isinstance(when, datetime) and (when.tzinfo or zone) and when.year in YEARS
+        if not is_time:
             raise UsageError(
                 f"{path}: [grading.due] {key} is {when}, which is no time with a time zone.",
                 f"Write it like this: {key} = 2026-12-01T23:59:00+01:00",
@@ -184,7 +189,8 @@ def _due(path: Path, root: Root, block: Any) -> dict[str, datetime]:
                 f"{path}: [grading.due] names the lesson {name} twice.",
                 "Keep one of the two lines.",
             )
-        dates[name] = when
+        when = when if when.tzinfo else instant(when, zone, latest=True)
+        dates[name] = when.astimezone(zone or when.tzinfo)
     return dates
 
 
@@ -195,13 +201,18 @@ def lateness(
     grace: timedelta = timedelta(),
 ) -> int:
     """Days late: 0 in time, 1 from the first second after the grace, 2 from the second day on, ...
+    A day is one of the calendar in the time zone of `due`.
 
     Without a due date or an arrival, 0: an unknown time costs nothing.
     """
     if arrived is None or due is None:
         return 0
-    late = arrived - (extension.applied(due) if extension else due) - grace
-    return max(0, -(-late // timedelta(days=1)))
+    due = extension.applied(due) if extension else due
+    late = arrived.astimezone(timezone.utc) - grace
+    days = max(0, (late - due) // timedelta(days=1) - 1)  # a day may have 25 hours
+    while late > days_later(due, days).astimezone(timezone.utc):
+        days += 1
+    return days
 
 
 def percent(days: int, rules: Rules) -> Decimal:

@@ -7,7 +7,8 @@ A table is a CSV file with a header. A line is about one learner, and may reques
     lesson    its name or number; empty: all lessons (more time), in general (comments)
     points    what the lesson, or the check, is set to; `lift` takes that back
     check     a check of the lesson, or a part of its id that no other has
-    extend    more time: so many days, or the new due date with its time zone; `lift`
+    extend    more time: so many days, or the new due date, in the course's time zone where it
+              names none; `lift`
     comment   what the learner will read; `lift` takes all comments on the lesson back
     why       the reason for points and time; --why fills empty cells
 
@@ -18,7 +19,7 @@ import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import tzinfo
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
@@ -27,6 +28,7 @@ from tito.csv_tables import decoded, normalised, table
 from tito.errors import TitoError, UsageError
 from tito.grading.gradebook import late
 from tito.grading.gradebook.tables import CUT, clean
+from tito.grading.times import MissingZone, parse_time
 
 COLUMNS = ("student", "lesson", "check", "points", "extend", "comment", "why")
 ASKING = ("points", "extend", "comment")  # columns that request a change
@@ -62,11 +64,14 @@ class RequestedChange:
         return self.points, self.extension, self.text
 
 
-def read_changes(path: Path, name_of: Callable[[str], str], why: str = "") -> list[RequestedChange]:
+def read_changes(
+    path: Path, name_of: Callable[[str], str], why: str = "", zone: tzinfo | None = None
+) -> list[RequestedChange]:
     """The changes in a table.
 
     name_of  gives the name of the lesson that a text names; raises UsageError for others
     why      the reason where a line has none
+    zone     of times that name none
 
     Raises UsageError, with the lines, for what cannot be read.
     """
@@ -75,7 +80,7 @@ def read_changes(path: Path, name_of: Callable[[str], str], why: str = "") -> li
     places: dict[tuple[object, ...], RequestedChange] = {}
     for where, cells in _lines(path):
         try:
-            for change in requested(cells, name_of, why, where):
+            for change in requested(cells, name_of, why, zone, where):
                 _check_agrees(change, places)
                 changes.append(change)
         except TitoError as error:
@@ -89,10 +94,14 @@ def read_changes(path: Path, name_of: Callable[[str], str], why: str = "") -> li
 
 
 def requested(
-    cells: dict[str, str], name_of: Callable[[str], str], why: str = "", where: str = ""
+    cells: dict[str, str],
+    name_of: Callable[[str], str],
+    why: str = "",
+    zone: tzinfo | None = None,
+    where: str = "",
 ) -> list[RequestedChange]:
     """What one line asks for; `cells` by column. where: file and line."""
-    line = _Line({name: text for name, text in cells.items() if text}, where)
+    line = _Line({name: text for name, text in cells.items() if text}, where, zone)
     try:
         lesson = name_of(line.cells["lesson"]) if "lesson" in line.cells else None
     except TitoError as error:
@@ -115,8 +124,8 @@ def requested(
 class _Line:
     """One line of a table. Each method gives arguments of a RequestedChange."""
 
-    def __init__(self, cells: dict[str, str], where: str) -> None:
-        self.cells, self.where = cells, where
+    def __init__(self, cells: dict[str, str], where: str, zone: tzinfo | None) -> None:
+        self.cells, self.where, self.zone = cells, where, zone
 
     def get(self, name: str) -> str:
         return self.cells.get(name, "").strip()
@@ -159,15 +168,21 @@ class _Line:
             if not 1 <= int(text) <= 1000:
                 self.refuse(f"more time by {text} days.", "Give between 1 and 1000 days.")
             return [{"kind": "extension", "extension": late.Extension(days=int(text))}]
+        if re.fullmatch(r"\d{4}-?\d\d-?\d\d", text):  # midnight would be the end of the day before
+            self.refuse(f"{text} is a day without a time.", "Add the time: 2026-12-05T23:59")
         try:
-            until = datetime.fromisoformat(text)
+            until = parse_time(text, self.zone, latest=True)
+        except MissingZone:
+            self.refuse(
+                f"{text} has no time zone.",
+                "Write it like this: 2026-12-05T23:59+01:00; or set it in tito.toml, under "
+                '[grading]: zone = "Europe/Berlin"',
+            )
         except ValueError:
             self.refuse(
                 f"{text!r} is no number of days and no time.",
                 "Write 3, or 2026-12-05T23:59:00+01:00",
             )
-        if until.tzinfo is None:
-            self.refuse(f"{text} has no time zone.", "Write it like this: 2026-12-05T23:59+01:00")
         return [{"kind": "extension", "extension": late.Extension(until)}]
 
     def comment(self) -> list[dict[str, Any]]:

@@ -29,10 +29,11 @@ from tito.grading.intake.archives import (
     pieces_of,
     why_not_regular,
 )
-from tito.grading.intake.submission_times import is_worksheet, parse_time
+from tito.grading.intake.submission_times import is_worksheet
 from tito.grading.roster import BRIGHTSPACE, CANVAS, MOODLE
 from tito.grading.setting import LIMITS, Limits
 from tito.grading.submission import ARCHIVE, Upload
+from tito.grading.times import parse_time
 from tito.lesson.course import Entry
 
 LITTER = {

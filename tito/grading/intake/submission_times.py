@@ -5,8 +5,7 @@ Brightspace's folders have the time; Canvas only marks late work. The time of a 
 not the time of arrival: it is saved as `fetched`, and only used to sort the submissions of a
 learner. Times that a learner can set are not used.
 
-Times are in ISO 8601, or in the English formats of Moodle and Brightspace. `TimeTable` reads a
-table of times with a line for each learner.
+`TimeTable` reads a table of times with a line for each learner.
 """
 
 import csv
@@ -14,13 +13,14 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timezone, tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 from tito.csv_tables import decoded, normalised, table
 from tito.errors import UsageError
 from tito.grading.arrival import NOBODY, Arrived
 from tito.grading.roster import BRIGHTSPACE, CANVAS, ID, MOODLE, Learner, shown, words_of
+from tito.grading.times import read_time
 
 TIME_COLUMNS = {  # {column: source of the time, a key of arrival.SAID}
     "arrived": "--submitted",
@@ -34,16 +34,6 @@ NUMBER_COLUMNS = ("identifier", "id")  # of Moodle: "Participant 20001"
 NAME_COLUMNS = ("name", "full_name", "student")
 ID_COLUMNS = ("email", "email_address", "id_number", "github_username", "roster_identifier")
 SURE = 3  # digits of a number that Canvas gave
-LOCAL_TIMES = (  # of Moodle and of Brightspace
-    "%A, %d %B %Y, %I:%M %p",
-    "%A, %B %d, %Y, %I:%M %p",
-    "%b %d, %Y %I:%M %p",
-    "%d %B %Y %I:%M %p",
-)
-
-
-class MissingZone(ValueError):
-    """A time without a zone."""
 
 
 def arrival_by_name(stem: str) -> Arrived:
@@ -66,55 +56,6 @@ def brightspace_arrival(stem: str, zone: tzinfo | None) -> Arrived:
         return NOBODY
     time = re.sub(r"(\d\d)( [AP]M)$", r":\1\2", scheme["time"])  # "1011 AM"
     return Arrived(read_time(time, zone, f"The time in {shown(stem, 80)}"), "brightspace")
-
-
-def parse_time(text: str, zone: tzinfo | None = None) -> datetime:
-    """Parse a time in ISO 8601 or in a format of `LOCAL_TIMES`. Returns it in UTC.
-
-    zone  of a time that names none
-
-    Raises ValueError for text that is not a time, MissingZone if neither text nor `zone` has a
-    zone.
-    """
-    text = " ".join(text.replace("\u202f", " ").split())
-    try:
-        when = datetime.fromisoformat(re.sub(r" (Z|UTC)$", "Z", text))
-    except ValueError:
-        when = _parse_local_time(text)
-    if when.tzinfo is None:
-        if zone is None:
-            raise MissingZone(text)
-        when = when.replace(tzinfo=zone)
-    try:
-        return when.astimezone(timezone.utc)
-    except OverflowError:
-        raise ValueError(text) from None
-
-
-def _parse_local_time(text: str) -> datetime:
-    for form in LOCAL_TIMES:
-        try:
-            return datetime.strptime(text, form)
-        except ValueError:
-            continue
-    raise ValueError(text)
-
-
-def read_time(text: str, zone: tzinfo | None, where: str) -> datetime:
-    """Like `parse_time`, but raises UsageError with the place of the text."""
-    try:
-        return parse_time(text, zone)
-    except MissingZone:
-        raise UsageError(
-            f"{where} is {text[:60]!r}, which has no time zone.",
-            'Set the time zone in tito.toml, under [grading]: zone = "Europe/Berlin"',
-        ) from None
-    except ValueError:
-        raise UsageError(
-            f"{where} is {text[:60]!r}, which is not a time in a known format.",
-            "Write it like this: 2026-12-01T23:59:00+01:00. Of Moodle, download the worksheet in "
-            "English.",
-        ) from None
 
 
 @dataclass(frozen=True)

@@ -273,7 +273,8 @@ def test_a_learner_is_found_by_a_name_or_an_address_that_no_other_has(graded_cou
         (["set", "ada", "--points", "3", "--why", "x"], "Name the lesson"),
         (["set", "ada", "--comment", "x", "--from", "x.csv"], "or only --from CSV"),
         (["set", "ada", "--extend", "soon", "--why", "x"], "'soon' is no number of days"),
-        (["set", "ada", "--extend", "2026-12-05", "--why", "x"], "has no time zone"),
+        (["set", "ada", "--extend", "2026-12-05", "--why", "x"], "is a day without a time"),
+        (["set", "ada", "--extend", "2026-12-05T23:59", "--why", "x"], "has no time zone"),
         (["history", "zed"], "no learner 'zed'"),
     ],
 )

@@ -52,6 +52,7 @@ def test_the_rules_are_read_from_tito_toml(small_course):
         ),
         ("[grading.due]\nnumbers = 2026-12-01T23:59:00", "no time with a time zone", "+01:00"),
         ("[grading.due]\nnumbers = 2026-12-01", "no time with a time zone", "+01:00"),
+        ("[grading.due]\nnumbers = 0001-01-01T00:00:00+14:00", "no time with a time", "+01:00"),
         ("[grading.due]\nnumbers = 'soon'", "numbers is soon", "+01:00"),
         (
             "[grading.due]\nnumbers = 2026-12-01T23:59:00Z\n1 = 2026-12-01T23:59:00Z",
@@ -112,6 +113,23 @@ def test_late_marks_the_zone_and_the_policy_are_read(small_course):
     assert (found.mark_percent, found.policy) == (Decimal("12.5"), "best")
     assert found.zone.utcoffset(None) == timedelta(hours=1)
     assert (Rules().mark_percent, Rules().policy) == (0, "latest")
+
+
+def test_a_due_date_without_a_zone_is_in_that_of_the_course(small_course):
+    found = rules(
+        small_course,
+        "[grading]\nzone = 'Europe/Berlin'\n[grading.due]\nnumbers = 2026-10-24T20:00:00\n"
+        "sums = 2026-10-24T18:00:00Z\n",
+    )
+    assert found.due["numbers"] == found.due["sums"]
+    assert {f"{due:%H:%M %Z}" for due in found.due.values()} == {"20:00 CEST"}
+    sunday = datetime(2026, 10, 25, 18, 59, tzinfo=timezone.utc)  # 19:59
+    assert lateness(sunday, found.due["sums"]) == 1
+
+
+def test_without_a_zone_a_day_is_24_hours():
+    due = datetime.fromisoformat("2026-10-24T20:00:00+02:00")
+    assert lateness(datetime(2026, 10, 25, 18, 59, tzinfo=timezone.utc), due) == 2
 
 
 def test_time_zones_do_not_matter():

@@ -1,6 +1,7 @@
 """A table of changes is done whole, or not at all; it can be looked at before."""
 
 from datetime import datetime, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 from some_results import MONDAY, points, result, save
@@ -140,6 +141,8 @@ def test_when_one_line_cannot_be_done_nothing_is_and_every_such_line_is_reported
         (["student,extend,why", "ada,two,x"], "'two' is no number of days and no time"),
         (["student,extend,why", "ada,0,x"], "more time by 0 days"),
         (["student,extend,why", "ada,2026-12-01T10:00,x"], "has no time zone"),
+        (["student,extend,why", "ada,2026-12-01,x"], "2026-12-01 is a day without a time"),
+        (["student,extend,why", "ada,0001-01-01T00:00+14:00,x"], "no number of days and no time"),
         (
             ["student,lesson,points,why", "ada,numbers,1,x", "bob,1,1,x", "ada,1,2,x"],
             ":4: another override of ada numbers than ",
@@ -157,6 +160,14 @@ def test_what_a_line_cannot_mean_is_reported_with_its_place(file, lines, words):
     with pytest.raises(TitoError) as refused:
         file(*lines)
     assert words in refused.value.what
+
+
+def test_more_time_without_a_time_zone_is_in_that_of_the_course(tmp_path):
+    path = tmp_path / "changes.csv"
+    path.write_text("student,extend,why\nada,2026-10-24T20:01,x\nbob,2026-10-25T02:30,x\n")
+    ada, bob = read_changes(path, name_of, zone=ZoneInfo("Europe/Berlin"))
+    assert ada.extension.until.isoformat() == "2026-10-24T18:01:00+00:00"
+    assert bob.extension.until.isoformat() == "2026-10-25T01:30:00+00:00"  # the later 02:30
 
 
 def test_every_line_that_cannot_be_read_is_reported_at_once(file):
