@@ -22,9 +22,10 @@ import pytest
 from small_course import make_course
 from typer.main import get_command
 
+from tito import settings
 from tito.cli import run as cli
 from tito.grading import setting
-from tito.grading.gradebook import class_lists, exports, late, run_lock
+from tito.grading.gradebook import class_lists, exports, run_lock
 from tito.grading.result import VERDICTS
 from tito.lesson import course
 
@@ -195,14 +196,15 @@ def test_the_roster_on_the_page_can_be_read(tmp_path):
 
 def test_the_late_rules_on_the_page_are_valid_for_a_course():
     policy, text = (block for language, block in BLOCKS if language == "toml")
-    assert tomllib.loads(policy) == {"grading": {"policy": late.POLICIES[0]}}
-    assert tomllib.loads(text)["grading"].keys() == {*late.KEYS} - {"policy", *late.HOW_GRADED}
+    assert tomllib.loads(policy) == {"grading": {"policy": settings.POLICIES[0]}}
+    how_graded = {"policy", "check_seconds", "memory_mb", "earlier_lessons"}
+    assert tomllib.loads(text)["grading"].keys() == {*settings.COURSE["grading"].form} - how_graded
     assert course.find_root(REPOSITORY).lesson("tensor")  # due dates name lessons
 
 
 def test_the_pages_name_every_verdict_level_and_format():
     first = re.findall(r"^\| ([^|]+?) \|", PAGE, re.M)
-    assert {*VERDICTS, *setting.LEVELS, *late.POLICIES} <= set(first)
+    assert {*VERDICTS, *setting.LEVELS, *settings.POLICIES} <= set(first)
     assert {*exports.FORMATS} == {"csv", *re.findall(r"--format (\w+)", PAGE)}
     begin = first.index("verdict") + 2
     assert first[begin : begin + len(VERDICTS)] == list(VERDICTS)

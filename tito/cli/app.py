@@ -79,21 +79,21 @@ AUDIENCES = {  # {module or package of tito.cli: who its commands are for}
 given_root: Path | None = None
 
 
-def current_root(named: Path | None = None) -> Root:
+def current_root(named: Path | None = None, strict: bool = True) -> Root:
     """The root to use: from --root after the command, from --root before it, or else the root that
-    the current folder is in.
+    the current folder is in. strict: see `course.open_root`.
     """
     from tito import files
     from tito.lesson import course
 
-    root = course.find_root(current_folder(), named_root(named))
+    root = course.find_root(current_folder(), named_root(named), strict)
     if (root.state / files.UNFINISHED).exists():
         from tito.learn import progress
 
         with progress.locked(root):  # a running command holds this lock
             if command := files.recover(root):
                 warn(f"`tito {command}` was interrupted; its changes have been undone.")
-        root = course.find_root(current_folder(), named_root(named))
+        root = course.find_root(current_folder(), named_root(named), strict)
     return root
 
 

@@ -9,18 +9,14 @@ A setting for all learners is a policy of the course, in `tito.toml`:
     memory_mb = 1024           # that a check may use
 """
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from tito.errors import UsageError
+from tito import settings
 from tito.lesson.cells import LARGEST
 
 LEVELS = ("bubblewrap", "landlock+seccomp", "process")  # of isolation, the strongest first
-# The earlier lessons with which a lesson is graded: the learner's; the course's; or first the
-# learner's, then the course's for the checks that fail.
-OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")
-LEAST_SECONDS, LEAST_MEMORY = 0.1, 512  # of a check; MB
+OWN, REFERENCE, BOTH = settings.BASES
 
 GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
 # All visible checks of a submission may take so many times the limit of one check, and all hidden
@@ -84,30 +80,11 @@ class Setting:
 
 
 def read_policies(root: Path) -> tuple[str, float, int]:
-    """(earlier_lessons, check_seconds, memory_mb) of a course's `tito.toml`.
-
-    Raises UsageError, with key and value, for a setting that is not of this form.
-    """
-    path = root / "tito.toml"
-    table = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("grading", {})
-    base = table.get("earlier_lessons", BOTH)
-    if base not in BASES:
-        raise UsageError(
-            f"{path}: [grading] earlier_lessons is {base!r}.", f"There are: {', '.join(BASES)}."
-        )
-    numbers = []
-    for key, default, least in (
-        ("check_seconds", Setting.seconds, LEAST_SECONDS),
-        ("memory_mb", Setting.memory, LEAST_MEMORY),
-    ):
-        value = table.get(key, default)
-        if type(value) not in (int, float) or not least <= value < float("inf"):
-            raise UsageError(
-                f"{path}: [grading] {key} is {value!r}.",
-                f"It should be a number of at least {least}.",
-            )
-        numbers.append(value)
-    return base, float(numbers[0]), int(numbers[1])
+    """(earlier_lessons, check_seconds, memory_mb) of a course's `tito.toml`. Raises UsageError."""
+    table = settings.read_root(root).get("grading", {})
+    seconds = table.get("check_seconds", Setting.seconds)
+    memory = table.get("memory_mb", Setting.memory)
+    return table.get("earlier_lessons", BOTH), float(seconds), int(memory)
 
 
 def submission_seconds(setting: Setting) -> float:

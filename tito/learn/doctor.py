@@ -10,12 +10,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from tito import programs
+from tito import programs, settings
 from tito.errors import TitoError
 from tito.learn import jupyter, milestone
 from tito.lesson import course, site_settings
@@ -49,11 +50,12 @@ def examine(start: Path, given: str | Path | None = None) -> list[Diagnosis]:
     findings = [_python(), *_packages(), *_surroundings(start.resolve())]
     grading: list[Diagnosis] = []
     try:
-        root = course.find_root(start, given)
+        root = course.find_root(start, given, strict=False)
         # Learners need no sandbox, and publish nothing.
-        grading = [_published(root), *_sandbox()] if root.is_course else []
+        grading = [*_published(root), *_sandbox()] if root.is_course else []
         findings += [
             ok("root", f"{root.kind} {root.path}"),
+            _settings(root),
             _lessons(root),
             *(shadows := list(islice(_shadows(root), MOST_SHADOWS))),
             _imported(root, "Rename what is named above, then look again." if shadows else ""),
@@ -247,20 +249,29 @@ def _notebook() -> Diagnosis:
     return optional("notebook", "JupyterLab is not installed", jupyter.remedy())
 
 
-def _published(root: Root) -> Diagnosis:
-    """Whether the links of tito.toml can work, as far as can be seen without a network."""
+def _settings(root: Root) -> Diagnosis:
     try:
-        place = site_settings.read(root.path)
+        site_settings.read(root.path)
     except TitoError as error:
-        return problem("links", error.what, error.remedy)
-    if not place.release:
-        return optional(
-            "links",
-            "tito.toml has no [book] release, so no lesson has a link to Binder",
-            f'[book] release = "{site_settings.GITHUB}OWNER/REPOSITORY", where the release lies.',
+        return problem("settings", error.what, error.remedy)
+    return ok("settings", f"{root.name} {root.edition}")
+
+
+def _published(root: Root) -> Iterator[Diagnosis]:
+    """Where the links of tito.toml lead; whether they do cannot be seen without a network."""
+    with suppress(TitoError):  # `_settings` reports it
+        place = site_settings.read(root.path)
+        book = f"; the book is at {root.book}" if root.book else ""
+        where = f"Binder: {place.release}, branch {place.branch}{book}"
+        yield (
+            ok("links", where)
+            if place.release
+            else optional(
+                "links",
+                "tito.toml has no [book] release, so no lesson has a link to Binder",
+                f'[book] release = "{settings.GITHUB}OWNER/REPOSITORY", where the release lies.',
+            )
         )
-    book = f"; the book is at {root.book}" if root.book else ""
-    return ok("links", f"Binder: {place.release}, branch {place.branch}{book}")
 
 
 def _sandbox() -> Iterator[Diagnosis]:

@@ -34,14 +34,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import tomllib
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
-from tito import files
-from tito.errors import MachineError, Notice, UsageError, WorkError
+from tito import files, settings
+from tito.errors import Notice, UsageError, WorkError
 from tito.learn import notebook_sync, progress, status
 from tito.learn.runner import export_lesson, test_lesson
 from tito.learn.verdict import TestedModules, place_of, short
@@ -52,7 +51,16 @@ SOURCE = Path("modules", "milestones")
 PRISTINE = course.PRISTINE / "milestones"
 FILE = re.compile(r"(\d+)_(\d{4})_([a-z][a-z0-9_]*)\.py")
 BLOCK = re.compile(r"^# /// milestone\n((?:#.*\n)+?)# ///$", re.M)
-HEADER: dict[str, Any] = {"title": str, "needs": list, "seconds": (int, float), "goal": dict}
+HEADER: settings.Form = {
+    "title": settings.text(needed=True),
+    "needs": settings.texts(needed=True),
+    "seconds": settings.number(0, settings.MOST, needed=True),
+    "goal": settings.table(needed=True),
+    "at_most": settings.table(),
+    "alt": settings.text(),
+    "after": settings.text(),
+    "options": settings.FLAG,
+}
 PROGRAM = Path(__file__).with_name("milestone_process.py")
 NOT_COUNTED = "not counted"
 
@@ -177,20 +185,11 @@ def milestones(root: Root) -> list[Milestone]:
 
 
 def _read(path: Path, name: re.Match[str]) -> Milestone:
-    def refuse(what: str, remedy: str) -> NoReturn:
-        raise MachineError(f"{path}: {what}", remedy)
-
-    meta: dict[str, Any] = {}
-    if block := BLOCK.search(path.read_text(encoding="utf-8")):
-        rows = (row.removeprefix("#").removeprefix(" ") for row in block[1].splitlines())
-        try:
-            meta = tomllib.loads("\n".join(rows))
-        except tomllib.TOMLDecodeError as error:
-            refuse(f"its block `# /// milestone` is not valid TOML: {error}.", "Mend it.")
-    for key, kind in HEADER.items():
-        if not isinstance(meta.get(key), kind):
-            what = f"`{key}` in the block `# /// milestone` is {meta.get(key)!r}."
-            refuse(what, f"It needs {', '.join(HEADER)}.")
+    text, rows = path.read_text(encoding="utf-8"), ""
+    if block := BLOCK.search(text):
+        above = "\n" * text.count("\n", 0, block.start(1))  # so that errors name its lines
+        rows = above + re.sub("(?m)^# ?", "", block[1])
+    meta = settings.read(path, rows, HEADER)
     return Milestone(
         path,
         int(name[1]),
@@ -200,10 +199,10 @@ def _read(path: Path, name: re.Match[str]) -> Milestone:
         tuple(meta["needs"]),
         meta["seconds"],
         meta["goal"],
-        str(meta.get("alt", "")).strip(),
+        meta.get("alt", "").strip(),
         meta.get("at_most", {}),
-        bool(meta.get("options", False)),
-        str(meta.get("after", "")),
+        meta.get("options", False),
+        meta.get("after", ""),
     )
 
 

@@ -136,7 +136,7 @@ def opened(source: Path) -> Iterator[Path]:
 
 def _contents(root: Root, folder: Path) -> tuple[dict[str, bytes], str]:
     """({path: bytes} of the new edition's workspace, the name of the edition)."""
-    source = course.open_root(folder.resolve())
+    source = course.open_root(folder.resolve(), strict=False)
     if source.name != root.name or source.package != root.package:
         raise UsageError(
             f"{source.path} is of the course {source.name}, this workspace of {root.name}.",

@@ -7,13 +7,12 @@ pristine copy under `.tito/`.
 
 import difflib
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
 
+from tito import settings
 from tito.errors import MachineError, UsageError
 from tito.lesson.lesson_format import FOLDER, Exercise, Lesson, Question
 from tito.lesson.parse import load_lesson
@@ -22,7 +21,6 @@ SOURCE = Path("modules", "source")
 DISTRIBUTION = "tinytorch"
 PRISTINE = Path(".tito", "pristine")
 RANGE = re.compile(r"(\d+)-(\d+)")
-NEEDED = {"course": ("name", "edition", "package"), "workspace": ("course", "edition", "package")}
 
 
 @dataclass(frozen=True)
@@ -181,7 +179,7 @@ class Root:
         note = self.state / "course"
         recorded = Path(note.read_text(encoding="utf-8").strip()) if note.exists() else None
         if recorded and (recorded / "tito.toml").exists():
-            return open_root(recorded)
+            return open_root(recorded, strict=False)  # no learner is stopped by it
         return installed_course()
 
 
@@ -231,52 +229,29 @@ class Entry:
         return path.relative_to(self.root.path).as_posix()
 
 
-def open_root(folder: Path) -> Root:
-    """The root at `folder`, which holds a tito.toml. Raises TitoError when that file is damaged."""
-    path = folder / "tito.toml"
-    try:
-        config = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise MachineError(
-            f"{path} is not valid TOML: {error}.", "Correct it, or copy it from another workspace."
-        ) from None
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read: {error.strerror}.", "Name a folder with a tito.toml."
-        ) from None
-    for kind, keys in NEEDED.items():
-        if isinstance(block := config.get(kind), dict):
-            _check_config(path, kind, block)
-            name, edition, package = (block[key] for key in keys)
-            compare, book = block.get("compare", True), str(block.get("book", ""))
-            return Root(folder, kind, name, edition, package, compare, book)
-    raise MachineError(
-        f"{path} has no [course] and no [workspace].", "Copy it from another workspace."
+def open_root(folder: Path, strict: bool = True) -> Root:
+    """The root at `folder`, which holds a tito.toml.
+
+    strict  whether names in it that this tito does not know are refused
+
+    Raises UsageError when a setting in that file cannot work.
+    """
+    tables = settings.read_root(folder, strict)
+    kind = "course" if "course" in tables else "workspace"
+    block = tables[kind]
+    return Root(
+        folder,
+        kind,
+        block["name" if kind == "course" else "course"],
+        block["edition"],
+        block["package"],
+        block.get("compare", True),
+        block.get("book", ""),
     )
 
 
-def _check_config(path: Path, kind: str, block: dict[str, Any]) -> None:
-    """Refuse a [course] or [workspace] of a tito.toml that cannot work."""
-
-    def refuse(key: str, remedy: str) -> NoReturn:
-        raise MachineError(f"{path}: [{kind}] {key} is {block.get(key)!r}.", remedy)
-
-    for key in NEEDED[kind]:
-        if not isinstance(block.get(key), str):
-            refuse(key, f"[{kind}] needs {', '.join(NEEDED[kind])}.")
-    if not block["package"].isidentifier():
-        refuse("package", 'It should be a name such as "tinytorch".')
-    if not isinstance(block.get("compare", True), bool):
-        refuse("compare", "It should be true or false.")
-    if not re.fullmatch(r"(https?://\S+/)?", str(block.get("book", ""))):
-        refuse(
-            "book",
-            'It should be the address of the published book, which ends in /: "https://.../".',
-        )
-
-
-def find_root(start: Path, given: str | Path | None = None) -> Root:
-    """The root that `given` names, or the nearest one from `start` upward.
+def find_root(start: Path, given: str | Path | None = None, strict: bool = True) -> Root:
+    """The root that `given` names, or the nearest one from `start` upward. strict: see `open_root`.
 
     Raises TitoError when there is none.
     """
@@ -287,10 +262,10 @@ def find_root(start: Path, given: str | Path | None = None) -> Root:
                 f"{folder} is not a course or a workspace: it has no tito.toml.",
                 "Give --root a folder that has one.",
             )
-        return open_root(folder)
+        return open_root(folder, strict)
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "tito.toml").is_file():
-            return open_root(folder)
+            return open_root(folder, strict)
     raise UsageError(
         f"{start} is not inside a course or a workspace.",
         "Create one with `tito init my-tinytorch`, or change to yours with cd.",

@@ -19,14 +19,13 @@ exercise, change, reason
 
 import re
 import textwrap
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from tito import settings
 from tito.errors import UsageError
 from tito.lesson.lesson_format import MARK, MISCONCEPTIONS, Lesson
 
-KINDS = ("mistake", "right", "equivalent")
 NEEDED = {"mistake": {"exercise", "name", "message"}, "right": {"exercise", "name"}}
 
 
@@ -90,7 +89,9 @@ def equivalent(lesson: Lesson) -> dict[tuple[str, str], str]:
     """{(exercise, change): reason} of mutations that change nothing a check could see."""
     entries = _entries(lesson).get("equivalent", [])
     for entry in entries:
-        if entry.keys() != {"exercise", "change", "reason"} or not entry["reason"].strip():
+        if entry.keys() != {"exercise", "change", "reason"} or not all(
+            isinstance(value, str) and value.strip() for value in entry.values()
+        ):
             raise UsageError(
                 f"{lesson.path.with_name(MISCONCEPTIONS)}: an [[equivalent]] has the "
                 f"keys {', '.join(entry)}.",
@@ -104,15 +105,8 @@ def equivalent(lesson: Lesson) -> dict[tuple[str, str], str]:
 
 def _entries(lesson: Lesson) -> dict[str, list[dict[str, str]]]:
     path = lesson.path.with_name(MISCONCEPTIONS)
-    try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: {error}.", "Mend the TOML.") from None
-    if unknown := entries.keys() - KINDS:
-        raise UsageError(f"{path}: {min(unknown)!r} is unknown.", f"There are: {', '.join(KINDS)}.")
-    return entries
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return settings.read(path, text, settings.MISCONCEPTIONS)
 
 
 def _with_body(path: Path, id: str, source: str, code: str) -> str:

@@ -5,13 +5,13 @@ file and line.
 """
 
 import re
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from tito import settings
 from tito.errors import MachineError, UsageError
 from tito.lesson import cells
 from tito.lesson.cells import Cell, Source
@@ -37,27 +37,6 @@ from tito.lesson.lesson_format import (
 from tito.lesson.shared_checks import read_checks
 
 NAME = re.compile(r"[A-Za-z0-9_-]+")
-NEEDED: dict[str, Any] = {
-    "title": str,
-    "summary": str,
-    "difficulty": int,
-    "hours": (int, float),
-    "prerequisites": list,
-    "enables": list,
-    "terms": list,
-}
-OPTIONAL: dict[str, Any] = {
-    "pytorch": dict,  # {a term, or a name of the package: PyTorch's name}
-    "answers": dict,  # of a release: see Lesson.released_facts
-}
-KINDS: dict[Any, str] = {
-    dict: "a table",
-    str: "text",
-    int: "a whole number",
-    list: "a list",
-    (int, float): "a number",
-}
-
 Checks = dict[str, list[Check]]  # {name of an exercise: its checks}
 SUFFIXES: list[list[str]] = [[], [POLISH], [HIDDEN]]  # of a section: words behind the exercise
 
@@ -120,7 +99,7 @@ def parse_lesson(source: Source, checks_source: Source, facts: str, hints_text: 
         source,
         checks_source,
         hints_text,
-        _facts(source.path.with_name(FACTS), facts),
+        settings.read(source.path.with_name(FACTS), facts, settings.LESSON),
         module,
         exercises,
         questions,
@@ -140,40 +119,6 @@ def _refuse(
 def _refuse_mark(source: Source, what: str, remedy: str, cell: Cell) -> NoReturn:
     """Refuse a file because of the `# %%` line of a cell."""
     _refuse(source, what, remedy, cell, 0 if source.is_notebook else -cell.gap)
-
-
-# lesson.toml
-
-
-def _facts(path: Path, text: str) -> dict[str, Any]:
-    """What a lesson.toml says."""
-
-    def refuse(key: str, what: str, remedy: str) -> NoReturn:
-        lines = text.split("\n")
-        line = next((n for n, row in enumerate(lines, 1) if row.strip(' ["').startswith(key)), 1)
-        raise UsageError(f"{path}:{line}: {what}", remedy)
-
-    try:
-        facts = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}:1: it is not valid TOML: {error}.", "Mend it.") from None
-    for key, kind in (NEEDED | {key: OPTIONAL[key] for key in OPTIONAL & facts.keys()}).items():
-        value = facts.get(key)
-        if not isinstance(value, kind) or isinstance(value, bool):
-            what = f"is {value!r}" if key in facts else "is missing"
-            refuse(key, f"`{key}` {what}.", f"It should be {KINDS[kind]}.")
-    if not 1 <= facts["difficulty"] <= 5:
-        refuse("difficulty", f"`difficulty` is {facts['difficulty']}.", "It goes from 1 to 5.")
-    if unknown := facts.keys() - NEEDED - OPTIONAL.keys():
-        key = min(unknown)
-        refuse(key, f"the key {key!r} is unknown.", f"There are {', '.join(NEEDED | OPTIONAL)}.")
-    for key in ("prerequisites", "enables", "terms"):
-        if not all(isinstance(name, str) for name in facts[key]):
-            refuse(key, f"`{key}` is {facts[key]!r}.", "It should be a list of names.")
-    for key in OPTIONAL & facts.keys():
-        if not all(isinstance(text, str) for text in facts[key].values()):
-            refuse(key, f"`{key}` is {facts[key]!r}.", "It should give one text for each name.")
-    return facts
 
 
 # The chapter.

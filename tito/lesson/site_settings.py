@@ -7,16 +7,12 @@
 None has a value by default, and without one there is no link.
 """
 
-import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 from urllib.parse import quote
 
-from tito.errors import MachineError
-
-GITHUB = "https://github.com/"
+from tito import settings
+from tito.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -26,40 +22,16 @@ class Published:
 
     def binder(self, path: str) -> str:
         """The address that opens the release's file `path` on Binder."""
-        name, branch = self.release.removeprefix(GITHUB), quote(self.branch, safe="")
+        name, branch = self.release.removeprefix(settings.GITHUB), quote(self.branch, safe="")
         return f"https://mybinder.org/v2/gh/{name}/{branch}?urlpath=lab/tree/{path}"
 
 
 def read(folder: Path) -> Published:
-    """What the tito.toml of the course in `folder` says.
-
-    Raises MachineError for a setting that cannot work.
-    """
-    table = tomllib.loads((folder / "tito.toml").read_text(encoding="utf-8-sig")).get("book", {})
-
-    def refuse(what: str, remedy: str) -> NoReturn:
-        raise MachineError(f"tito.toml: [book] {what}.", remedy)
-
-    names = Published.__dataclass_fields__
-    if not isinstance(table, dict):
-        refuse(f"is {table!r}", "It should be a table: a line [book], then release = ...")
-    for name, value in table.items():
-        if name not in names:
-            refuse(f"has {name!r}, which means nothing", f"There are: {', '.join(names)}.")
-        if not isinstance(value, str):
-            refuse(f"{name} is {value!r}", "It should be a text, between quotes.")
-    release, branch = table.get("release", ""), table.get("branch", "main")
-    address = rf"{GITHUB}[\w-]+/[\w.-]+"
-    if release and (not re.fullmatch(address, release) or release.endswith(".git")):
-        refuse(
-            f"release is {release!r}",
-            f'It should be an address like "{GITHUB}OWNER/REPOSITORY", without .git or a / at the '
-            "end: Binder opens repositories of GitHub.",
+    """What the tito.toml of the course in `folder` says. Raises UsageError."""
+    table = settings.read_root(folder).get("book", {})
+    if "branch" in table and not table.get("release"):
+        raise UsageError(
+            f"tito.toml: [book] branch is {table['branch']!r}, and there is no release.",
+            "Say of which repository: release.",
         )
-    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)*", branch):
-        refuse(f"branch is {branch!r}", 'It should be the name of a branch, such as "main".')
-    if "branch" in table and not release:
-        refuse(
-            f"branch is {branch!r}, and there is no release", "Say of which repository: release."
-        )
-    return Published(release, branch)
+    return Published(**table)

@@ -48,7 +48,7 @@ def test_the_addresses_follow_from_the_release(small_course):
 def test_a_setting_that_cannot_work_is_reported_with_its_value(small_course, text, said):
     with pytest.raises(TitoError) as refused:
         site_settings.read(say(small_course, text).path)
-    assert said in refused.value.what and refused.value.code == 3 and refused.value.remedy
+    assert said in refused.value.what and refused.value.code == 2 and refused.value.remedy
 
 
 def test_doctor_says_of_a_course_where_its_links_lead(small_course):
@@ -59,8 +59,9 @@ def test_doctor_says_of_a_course_where_its_links_lead(small_course):
 
 
 def test_doctor_names_a_setting_that_cannot_work(small_course):
-    finding = links(say(small_course, '[book]\nrelease = "https://github.com/ada"'))
-    assert finding.state == "problem" and finding.remedy
+    say(small_course, '[book]\nrelease = "https://github.com/ada"')
+    (finding,) = (one for one in doctor.examine(small_course.path) if one.state == "problem")
+    assert finding.what == "settings" and finding.remedy
     assert "release is 'https://github.com/ada'" in finding.value
 
 

@@ -66,7 +66,7 @@ def undo() -> None:
     """
     from tito.learn import workspace
 
-    root = current_root()
+    root = current_root(strict=False)
     step = workspace.undo(root)
     echo(
         f"Restored the files that `tito {step.command}` overwrote at {step.when:%H:%M on %d %B}; "
@@ -84,7 +84,7 @@ def redo() -> None:
     from tito import files
     from tito.learn import workspace
 
-    root = current_root()
+    root = current_root(strict=False)
     step = workspace.undo(root, files.redo)
     echo("Reversed the last undo:", *(f"  {path.relative_to(root.path)}" for path in step.paths))
 
@@ -189,7 +189,8 @@ def update_(
     from tito.learn import update
     from tito.views import learner as views
 
-    echo(views.update(update.update(current_root(), current_folder() / source.expanduser())))
+    root = current_root(strict=False)  # the update may bring the tito.toml that it needs
+    echo(views.update(update.update(root, current_folder() / source.expanduser())))
 
 
 @app.command("doctor")

@@ -19,31 +19,23 @@ hours. The arithmetic is decimal and exact; the result is rounded once, to 0.01 
 upward. Points that were set by hand are final and not reduced.
 """
 
-import difflib
 import re
-import tomllib
 import zoneinfo
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
+from tito import settings
 from tito.errors import TitoError, UsageError
 from tito.grading.times import YEARS, days_later, instant
 from tito.lesson.course import Root
 
 CENT = Decimal("0.01")
 WRITTEN = re.compile(r"[+-]?[0-9]{1,7}([.,][0-9]{1,9})?")  # a number of points
-# Points of a lesson, minutes of grace, days of an extension: larger numbers are typing mistakes.
-MOST = Decimal(1_000_000)
+MOST = Decimal(settings.MOST)
 PERCENT = ("percent_per_day", "at_most_percent", "mark_percent")
-NUMBERS = ("grace_minutes", *PERCENT)
-HOW_GRADED = ("check_seconds", "memory_mb", "earlier_lessons")  # see grading/setting.py
-KEYS = ("policy", "missing", *NUMBERS, "zone", "due", *HOW_GRADED)
-POLICIES = ("latest", "best", "last-on-time")
-MISSING = ("after due", "empty", "zero")
 
 
 @dataclass(frozen=True)
@@ -56,8 +48,8 @@ class Rules:
     due              {lesson name: datetime in `zone`, or else in the time zone that it is given in}
     mark_percent     what the mark of a collector costs who gives no time
     zone             of days, and of times that name none; or None
-    policy           of POLICIES: which of several submissions of a lesson counts
-    missing          of MISSING: when a missing lesson is exported as 0
+    policy           of settings.POLICIES: which of several submissions of a lesson counts
+    missing          of settings.MISSING: when a missing lesson is exported as 0
     """
 
     grace: timedelta = timedelta()
@@ -66,8 +58,8 @@ class Rules:
     due: dict[str, datetime] = field(default_factory=dict)
     mark_percent: Decimal = Decimal(0)
     zone: tzinfo | None = None
-    policy: str = POLICIES[0]
-    missing: str = MISSING[0]
+    policy: str = settings.POLICIES[0]
+    missing: str = settings.MISSING[0]
 
 
 @dataclass(frozen=True)
@@ -93,82 +85,31 @@ def more_time(extension: Extension | None) -> str:
 
 
 def read(root: Root) -> Rules:
-    """The rules in a course's `tito.toml`.
-
-    Raises UsageError, with key and value, for a table that is not of this form.
-    """
+    """The rules in a course's `tito.toml`. Raises UsageError for a setting that cannot work."""
+    block = settings.read_root(root.path).get("grading", {})
     path = root.path / "tito.toml"
-    text = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
-    block = text.get("grading", {})
-    if not isinstance(block, dict):
-        raise UsageError(f"{path}: grading is {block!r}.", "It should be a table: [grading].")
-    _check_keys(path, block)
-    numbers = {key: _number(path, key, block[key]) for key in NUMBERS if key in block}
-    for key in PERCENT:
-        if numbers.get(key, 0) > 100:
-            raise UsageError(
-                f"{path}: [grading] {key} is {numbers[key]}.", "It should be between 0 and 100."
-            )
-    policy = _choice(path, block, "policy", POLICIES)
-    missing = _choice(path, block, "missing", MISSING)
-    grace = timedelta(minutes=float(numbers.pop("grace_minutes", 0)))
     zone = _zone(path, block.get("zone"))
-    due = _due(path, root, block.get("due", {}), zone)
-    return Rules(grace, due=due, zone=zone, policy=policy, missing=missing, **numbers)
+    rules = {key: Decimal(block[key]) for key in PERCENT if key in block}
+    rules |= {key: block[key] for key in ("policy", "missing") if key in block}
+    grace = timedelta(minutes=float(block.get("grace_minutes", 0)))
+    return Rules(grace, due=_due(path, root, block.get("due", {}), zone), zone=zone, **rules)
 
 
-def _choice(path: Path, block: dict[str, Any], key: str, known: tuple[str, ...]) -> str:
-    value = block.get(key, known[0])
-    if value not in known:
-        raise UsageError(
-            f"{path}: [grading] {key} is {value!r}.", f"There are: {', '.join(known)}."
-        )
-    return str(value)
-
-
-def _check_keys(path: Path, keys: Iterable[str]) -> None:
-    for key in set(keys) - set(KEYS):
-        close = difflib.get_close_matches(key, KEYS, n=1)
-        raise UsageError(
-            f"{path}: [grading] has {key!r}, which means nothing here.",
-            f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(KEYS)}.",
-        )
-
-
-def _zone(path: Path, value: Any) -> tzinfo | None:
+def _zone(path: Path, value: str | None) -> tzinfo | None:
     if value is None:
         return None
     try:
         if value[:1] in ("+", "-"):
             return datetime.fromisoformat(f"2026-01-01T00:00:00{value}").tzinfo
         return zoneinfo.ZoneInfo(value)
-    except (ValueError, TypeError, OSError, zoneinfo.ZoneInfoNotFoundError):
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         raise UsageError(
             f"{path}: [grading] zone is {value!r}, which this machine does not know.",
             'Write "Europe/Berlin", say (some systems need the package tzdata), or "+01:00".',
         ) from None
 
 
-def _number(path: Path, key: str, value: Any) -> Decimal:
-    is_number = (
-        isinstance(value, (int, Decimal))
-        and not isinstance(value, bool)
-        and Decimal(value).is_finite()
-    )
-    if not (is_number and 0 <= value <= MOST):
-        raise UsageError(
-            f"{path}: [grading] {key} is {value!r}.", f"It should be a number between 0 and {MOST}."
-        )
-    return Decimal(value)
-
-
-def _due(path: Path, root: Root, block: Any, zone: tzinfo | None) -> dict[str, datetime]:
-    if not isinstance(block, dict):
-        raise UsageError(
-            f"{path}: [grading] due is {block!r}.",
-            "It should be a table: [grading.due], then lines such as tensor = "
-            "2026-12-01T23:59:00+01:00",
-        )
+def _due(path: Path, root: Root, block: dict[str, Any], zone: tzinfo | None) -> dict[str, datetime]:
     dates: dict[str, datetime] = {}
     for key, when in block.items():
         try:

@@ -16,7 +16,6 @@ from tito.grading import run, views, workers
 from tito.grading.arrival import Arrived
 from tito.grading.gradebook import result_store
 from tito.grading.gradebook.gradebook import Gradebook, open_gradebook
-from tito.grading.gradebook.late import POLICIES
 from tito.grading.gradebook.result_store import Saving
 from tito.grading.intake.lesson_file import count_written
 from tito.grading.intake.open_submission import open_submission
@@ -24,6 +23,7 @@ from tito.grading.intake.submission_times import Submitted
 from tito.grading.result import LessonResult, Unchanged
 from tito.grading.roster import Learner
 from tito.grading.setting import Setting
+from tito.settings import POLICIES
 
 HISTORIES = int(os.environ.get("TITO_HISTORIES", 8))  # random ones, under each policy
 
