@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from tito.grading.arrival import Arrived
-from tito.grading.gradebook import class_lists
+from tito.grading.gradebook import class_lists, enrollment
 from tito.grading.gradebook.changes import apply_changes
 from tito.grading.gradebook.database import write
 from tito.grading.gradebook.late import Extension, Rules
@@ -18,7 +18,7 @@ from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.gradebook.result_store import Saving
 from tito.grading.gradebook.tables import learner_id
 from tito.grading.result import Answer, CheckResult, ExerciseCell, LessonResult, packed
-from tito.grading.submission import LessonFile
+from tito.grading.submission import LessonFile, Submission
 from tito.lesson import cells
 
 LESSONS = {"numbers": 1, "sums": 2}
@@ -125,6 +125,11 @@ def set_time(book, student, lesson, who="prof", why="ill", until=None, days=None
     given = Extension(until, days) if until or days else None
     change = RequestedChange("extension", student, lesson, why, extension=given)
     return apply_changes(book, [change], who)[0]
+
+
+def keep_strangers(book, names):
+    """Let the book know of entries with these names, which are of no learner in the roster."""
+    enrollment.keep_entries(book, [Submission(name, name, known=False) for name in names], "me")
 
 
 def remember_roster(book, learners):

@@ -33,6 +33,9 @@ BRIGHTSPACE = re.compile(
 # Columns whose numbers systems put into file names, besides canvas_id and moodle_id. "": any;
 # then the file name must also contain the name of the person.
 OWN_NUMBERS = {("canvas", "id"), ("", "id"), ("", "student")}
+LONG = 3  # digits of a number that Canvas gave
+DECIDED, SURE, GUESS = "decided", "sure", "guess"
+SYSTEMS = {"moodle": MOODLE, "canvas": CANVAS}  # whose numbers tell persons apart
 SEPARATOR = re.compile(r"[\s_.,()\[\]-]+")
 JOINERS = "\u200c\u200d"  # invisible, but some scripts and emoji need them
 
@@ -43,11 +46,14 @@ class Learner:
 
     columns  every column of their line in the roster by its header, lower case with `_` for spaces:
              other systems' ids, which exports need
+    entries  {key, see `entry_keys`: how} of entries that are known to be theirs: DECIDED by a
+             person, who merged two ids; SURE; or a GUESS from a part of the name
     """
 
     student: str
     name: str = ""
     columns: dict[str, str] = field(default_factory=dict)
+    entries: dict[str, str] = field(default_factory=dict)
 
     @property
     def email(self) -> str:
@@ -102,6 +108,23 @@ def shown(name: str, longest: int = LONGEST) -> str:
     return clean[: longest - len(mark)] + mark
 
 
+def entry_keys(stem: str) -> tuple[str, ...]:
+    """The keys by which a gradebook keeps whose the entry called `stem` is: its name, and the
+    number in it that Moodle or Canvas gave to a person.
+    """
+    system, scheme = _scheme(stem)
+    # `hw_1_2_final` is not Canvas's: it numbers files, with more digits.
+    is_sure = scheme and (system == "moodle" or len(scheme["file"]) >= LONG)
+    numbers = [f"{system} {scheme['id']}"] if scheme and is_sure else []
+    return (shown(stem).casefold(), *numbers)
+
+
+def _scheme(stem: str) -> tuple[str, re.Match[str] | None]:
+    """(the system that wrote an entry's name, or ""; the parts of that name)."""
+    matches = ((system, form.fullmatch(stem)) for system, form in SYSTEMS.items())
+    return next(((system, match) for system, match in matches if match), ("", None))
+
+
 class Roster:
     """Finds the learner to whom an entry of the submissions belongs."""
 
@@ -109,6 +132,11 @@ class Roster:
         self.learners = learners
         self.students = {
             learner.student.casefold(): {number} for number, learner in enumerate(learners)
+        }
+        self.entries = {
+            (key, how): {number}
+            for number, learner in enumerate(learners)
+            for key, how in learner.entries.items()
         }
         self.ids: dict[str, set[int]] = {}
         self.names: dict[str, set[int]] = {}
@@ -135,21 +163,39 @@ class Roster:
         One: it is theirs. Several: the name does not say. The second value is False when that was
         read from a part of the name.
         """
-        if exact := self.students.get(name.casefold()) or self.ids.get(name.casefold()):
+        if exact := self.identified(name):
             return exact, True
-        for system, form in (("moodle", MOODLE), ("canvas", CANVAS)):
-            if scheme := form.fullmatch(name):
-                return self._by_system(system, scheme), True
+        if scheme := _scheme(name)[1]:
+            return self._by_name_and_number(scheme), True
         if scheme := BRIGHTSPACE.fullmatch(name):
-            return self._named(scheme["name"]) or self._with_id(scheme["name"]), True
-        if named := self._named(name):
+            return self.named(scheme["name"]) or self._with_id(scheme["name"]), True
+        if named := self.named(name):
             return named, True
         for dash in re.finditer(" - ", name[:LONGEST]):  # Google's "Ada Lovelace - tensor_dev"
-            if named := self._named(name[: dash.start()]):
+            if named := self.named(name[: dash.start()]):
                 return named, False
         return self._within(name), False
 
-    def _named(self, name: str) -> set[int]:
+    def identified(self, name: str) -> set[int]:
+        """The learners that the entry called `name` identifies by an id or a system's number."""
+        if exact := self.students.get(name.casefold()) or self.ids.get(name.casefold()):
+            return exact
+        system, scheme = _scheme(name)
+        return self.numbers[system].get(scheme["id"], set()) if scheme else set()
+
+    def remembered(self, stem: str, how: str) -> set[int]:
+        """The learner whose the entry called `stem` is, as an earlier run or a person has found
+        out. Of a number, not where the name beside it is that of others.
+        """
+        _, scheme = _scheme(stem)
+        named = self.named(scheme["name"]) if scheme and how != DECIDED else set()
+        for key in entry_keys(stem):
+            owner = self.entries.get((key, how), set())
+            if owner and (key == shown(stem).casefold() or not named or owner <= named):
+                return owner
+        return set()
+
+    def named(self, name: str) -> set[int]:
         """The learners with this name."""
         return self.names.get("".join(words_of(name)), set())
 
@@ -164,12 +210,10 @@ class Roster:
         """The learners that have one of these ids."""
         return self._any(text for group in groups for text in group)
 
-    def _by_system(self, system: str, scheme: re.Match[str]) -> set[int]:
+    def _by_name_and_number(self, scheme: re.Match[str]) -> set[int]:
         name = scheme["name"]
-        if exact := self.numbers[system].get(scheme["id"]):
-            return exact
         numbered = self.numbers[""].get(scheme["id"], set())
-        named = self.ids.get(name.casefold()) or self._named(name)
+        named = self.ids.get(name.casefold()) or self.named(name)
         # A learner's Moodle number may be the id of another learner, who has another name.
         return numbered & named or numbered | named
 
@@ -197,14 +241,6 @@ class Roster:
 
     def _any(self, texts: Iterable[str]) -> set[int]:
         return set().union(*(self.ids.get(text.casefold(), ()) for text in texts if text))
-
-    def submitter(self, person: dict[str, str]) -> set[int]:
-        """The learners with this email or student id, or else with this name.
-
-        `person`: {"name", "sid", "email"}.
-        """
-        ids = (person.get(key, "") for key in ("sid", "email"))
-        return self._any(ids) or self._named(person.get("name", ""))
 
 
 def words_of(name: str) -> list[str]:

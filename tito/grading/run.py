@@ -132,8 +132,7 @@ def grade_class(
     submissions = collect.find_submissions(path, entries, options.roster, options.submitted)
     submissions = select_students(options.students, submissions)
     submissions = [submission for submission in submissions if options.is_included(submission)]
-    strangers = [submission.student for submission in submissions if not submission.known]
-    enrollment.keep_strangers(book, strangers)
+    enrollment.keep_entries(book, submissions, options.who)
     rounds = submissions
     if book.rules.policy != "latest":
         rounds = [part for submission in submissions for part in submission.rounds()]

@@ -28,6 +28,8 @@ class Upload:
     time     its modification time in UTC, set by a download or clone
     inside   whether `path` is the zip of the class
     arrived  when the collecting system received it
+    keys     by which a gradebook keeps whose it is, see roster.entry_keys; () when it is nobody's
+    sure     whether more than a part of its name says whose it is
     """
 
     name: str
@@ -37,6 +39,8 @@ class Upload:
     inside: bool = False
     problem: str = ""
     arrived: Arrived = NOBODY
+    keys: tuple[str, ...] = ()
+    sure: bool = True
 
     @property
     def stem(self) -> str:

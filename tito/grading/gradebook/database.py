@@ -1,7 +1,8 @@
 """Open the database of a gradebook: its URL, connections, transactions and schema.
 
-The database is SQLite by default, or any that SQLAlchemy supports, by URL. A database with another
-schema is refused and not changed.
+The database is SQLite by default, or any that SQLAlchemy supports, by URL. A database with an older
+schema gets the tables that it lacks when it is first written. One with an unknown schema is refused
+and not changed.
 """
 
 import re
@@ -13,7 +14,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from tito.errors import MachineError, Notice, UsageError
-from tito.grading.gradebook.tables import SCHEMA, SETTING, TABLES, DamagedValue, sql
+from tito.grading.gradebook.tables import OLDER, SCHEMA, SETTING, TABLES, DamagedValue, sql
 from tito.safe_text import one_line
 
 BUSY_SECONDS = 60  # to wait for another process that writes
@@ -60,6 +61,8 @@ def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iter
                 engine.dispose()
                 engine = _engine(IN_MEMORY)
             _make_tables(engine)
+        elif not reads and not TABLES.tables.keys() <= {*sql.inspect(engine).get_table_names()}:
+            write(engine, _add_tables)
         yield engine
     finally:
         engine.dispose()
@@ -302,7 +305,11 @@ def _has_tables(database: sql.Connection) -> bool:
     if SETTING.name not in names:
         raise _foreign(database.engine.url)
     rows = [list(row) for row in database.execute(sql.text(f"SELECT * FROM {SETTING.name}"))]
-    if ["schema", SCHEMA] not in rows or not names >= TABLES.tables.keys():
+    known = {SCHEMA: set[str](), **OLDER}
+    if not any(
+        ["schema", schema] in rows and names >= TABLES.tables.keys() - lacks
+        for schema, lacks in known.items()
+    ):
         raise UsageError(
             f"The gradebook {display_url(database.engine.url)} has a schema that this version of "
             "tito does not know; it was not changed.",
@@ -310,6 +317,14 @@ def _has_tables(database: sql.Connection) -> bool:
             "--gradebook.",
         )
     return True
+
+
+def _add_tables(database: sql.Connection) -> None:
+    """Add the tables that an older schema lacks."""
+    query = sql.select(SETTING.c.value).filter_by(name="schema").with_for_update()
+    if database.execute(query).scalar_one() != SCHEMA:
+        TABLES.create_all(database)
+        database.execute(sql.update(SETTING).filter_by(name="schema").values(value=SCHEMA))
 
 
 def _make_tables(engine: sql.Engine) -> None:

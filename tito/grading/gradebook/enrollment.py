@@ -24,6 +24,7 @@ from tito.grading.gradebook.result_store import time_columns
 from tito.grading.gradebook.tables import (
     ALIAS,
     CHANGE,
+    ENTRY,
     ID_COLUMN,
     LEARNER,
     LEFT,
@@ -35,7 +36,18 @@ from tito.grading.gradebook.tables import (
     learner_id,
     sql,
 )
-from tito.grading.roster import Learner, Roster, in_section, learner_of
+from tito.grading.roster import (
+    DECIDED,
+    GUESS,
+    SURE,
+    Learner,
+    Roster,
+    entry_keys,
+    in_section,
+    learner_of,
+    shown,
+)
+from tito.grading.submission import Submission
 
 SUFFIX = re.compile(r"\.(zip|py|ipynb)$")  # of an entry, in the name of a stranger
 MERGED = "merged_{}_id"  # the column of a Learner that holds an id merged into theirs
@@ -96,7 +108,8 @@ def enroll(
             left=[student for student in ids if states.get(student) == LEFT],
         )
         strangers = _not_listed(states, ids, STRANGER)
-        moved = _claim_strangers(book, database, learners, strangers, enrollment, who)
+        moved, enrollment.theirs = _claim_strangers(book, database, strangers, who)
+        enrollment.strangers = [one for one in strangers if one not in enrollment.theirs]
         for student in enrollment.absent if whole_class else ():
             _leave(database, student, who, f"not in {path}")
         return enrollment, moved
@@ -145,26 +158,26 @@ def _states(database: sql.Connection, ids: list[str], first: bool) -> dict[str, 
 
 
 def _claim_strangers(
-    book: Gradebook,
-    database: sql.Connection,
-    learners: list[Learner],
-    strangers: list[str],
-    enrollment: Enrollment,
-    who: str,
-) -> list[PointsChange]:
-    """Move the grades of strangers to the learners whom their names identify, and record it."""
-    roster, moved = Roster(learners), []
-    aliases = _aliases(database)
+    book: Gradebook, database: sql.Connection, strangers: list[str], who: str
+) -> tuple[list[PointsChange], dict[str, str]]:
+    """Move the grades of strangers to the learners whose entries theirs are, as the gradebook knows
+    or their names say. Returns the grades that changed, and {stranger: learner}.
+    """
+    roster, moved = Roster(_members(database)[0]), list[PointsChange]()
+    theirs: dict[str, str] = {}
     for stranger in strangers:
-        owners, sure = roster.owners(SUFFIX.sub("", stranger))
-        if not sure or len(owners) != 1:
-            enrollment.strangers.append(stranger)
+        stem, sure = SUFFIX.sub("", stranger), True
+        named = roster.remembered(stem, SURE)
+        if not named:
+            named, sure = roster.owners(stem)
+        if not sure or len(named) != 1:
             continue
-        student = learner_id(learners[owners.pop()].student)
-        owner = aliases.get(student, student)
-        moved += _merge(book, database, stranger, owner, who, "the roster has them now")
-        enrollment.theirs[stranger] = owner
-    return moved
+        owner = learner_id(roster.learners[next(iter(named))].student)
+        keys = map(learner_id, entry_keys(stem))
+        _keep_owners(database, dict.fromkeys(keys, (owner, True)))
+        moved += _merge(book, database, stranger, owner, who, "their owner is known now")
+        theirs[stranger] = owner
+    return moved, theirs
 
 
 def named(book: Gradebook, text: str | None) -> str | None:
@@ -197,20 +210,32 @@ def learners(book: Gradebook) -> tuple[list[Learner] | None, dict[str, str]]:
     """
     with transaction(book.engine) as database:
         is_enrolled = _setting(database, ID_COLUMN)
-        aliases = _aliases(database) if is_enrolled else {}
-        rows, _ = sound_rows(database, sql.select(LEARNER).order_by(LEARNER.c.student), LEARNER)
+        members, absent = _members(database)
+    return members if is_enrolled else None, absent
+
+
+def _members(database: sql.Connection) -> tuple[list[Learner], dict[str, str]]:
+    """See `learners`. A stranger whom a person has removed is none of the class either."""
+    aliases = _aliases(database)
+    rows, _ = sound_rows(database, sql.select(LEARNER).order_by(LEARNER.c.student), LEARNER)
     more: dict[str, dict[str, str]] = {}
+    entries: dict[str, dict[str, str]] = {}
+    if sql.inspect(database).has_table(ENTRY.name):  # not in a gradebook of schema 1
+        for row in sound_rows(database, sql.select(ENTRY), ENTRY)[0]:
+            entries.setdefault(row.student, {})[row.entry] = SURE if row.sure else GUESS
     for alias, student in aliases.items():
         columns = more.setdefault(student, {})
         columns[MERGED.format(len(columns) + 1)] = alias
+        decided = dict.fromkeys(entry_keys(SUFFIX.sub("", alias)), DECIDED)
+        entries.setdefault(student, {}).update(decided)
     members = []
     for row in rows:
-        if row.state != STRANGER:
+        if row.state != STRANGER and (row.state != LEFT or row.columns.keys() - {SECRET}):
             columns = {"name": row.name} | row.columns | more.get(row.student, {})
             columns.pop(SECRET, None)
-            members.append(learner_of(row.student, columns))
-    absent = {row.student: row.state for row in rows if row.state}
-    return members if is_enrolled else None, absent
+            member = learner_of(row.student, columns)
+            members.append(replace(member, entries=entries.get(row.student, {})))
+    return members, {row.student: row.state for row in rows if row.state}
 
 
 def unclaimed(book: Gradebook) -> dict[tuple[str, str], str]:
@@ -260,17 +285,53 @@ def section(book: Gradebook, name: str) -> set[str]:
     return ids
 
 
-def keep_strangers(book: Gradebook, students: Iterable[str]) -> None:
-    """Record that these ids are in no roster. Their grades are saved, but not exported."""
-    ids = [learner_id(student) for student in students]
+def keep_entries(book: Gradebook, submissions: Iterable[Submission], who: str) -> None:
+    """Record whose these entries are, and which are of no learner in the roster: their grades are
+    saved, but not exported. The grades of a stranger whose owner is known now become the owner's.
+    """
+    strangers = [learner_id(one.student) for one in submissions if not one.known]
+    entries = {
+        learner_id(key): (learner_id(one.student), upload.sure)
+        for one in submissions
+        for upload in one.uploads
+        if one.known
+        for key in upload.keys
+    }
 
-    def work(database: sql.Connection) -> None:
-        for student in ids:
-            remember_learner(database, student, "")
-        _set_state(database, ids, STRANGER)
+    def work(database: sql.Connection) -> list[PointsChange]:
+        for student in strangers:
+            learner, _ = remember_learner(database, student, "")
+            if learner.state != LEFT:  # a person has removed them
+                _set_state(database, [student], STRANGER)
+        _keep_owners(database, entries)
+        members, absent = _members(database)
+        listed = {member.student for member in members}
+        earlier = [one for one in absent if shown(one) not in listed and one not in strangers]
+        return _claim_strangers(book, database, earlier, who)[0]
 
-    if ids:
-        write(book.engine, work)
+    if strangers or entries:
+        book.note_points(write(book.engine, work))
+
+
+def _keep_owners(database: sql.Connection, entries: dict[str, tuple[str, bool]]) -> None:
+    """entries: {key: (learner, whether it is sure)}. A guess replaces nothing that is sure."""
+    known = {row.entry: row for row in database.execute(sql.select(ENTRY))}
+    ids = {
+        student: remember_learner(database, student, "")[0].student
+        for student, _ in set(entries.values())
+    }
+    new = [
+        {"entry": key, "student": ids[student], "sure": sure}
+        for key, (student, sure) in entries.items()
+        if not (row := known.get(key))
+        or (row.student, row.sure) != (ids[student], sure)
+        and sure >= row.sure
+    ]
+    keys = [row["entry"] for row in new if row["entry"] in known]
+    for key in keys:
+        database.execute(sql.delete(ENTRY).filter_by(entry=key))
+    if new:
+        database.execute(sql.insert(ENTRY), new)
 
 
 def leave(book: Gradebook, student: str, who: str, why: str) -> None:
@@ -322,7 +383,7 @@ def _merge(
     rows = {row.student: LearnerRow(*row) for row in database.execute(query)}
     theirs, ours = rows[old], rows[into]
     before = book.grades_within(database, into)
-    for table in (CHANGE, ALIAS):
+    for table in (CHANGE, ALIAS, ENTRY):
         database.execute(sql.update(table).filter_by(student=old).values(student=into))
     lessons = _move_results(database, old, into)
     columns = theirs.columns | {name: text for name, text in ours.columns.items() if text}
@@ -346,7 +407,8 @@ def _merge(
 
 def _move_results(database: sql.Connection, old: str, into: str) -> list[str]:
     """Move the results of `old` to `into`. If both have one with the same key, the one with more
-    points stays, with the merged arrival. Returns the lessons.
+    points stays; of the same file graded by other checks, the newer one. It gets the merged
+    arrival. Returns the lessons.
     """
     query = sql.select(RESULT).where(RESULT.c.student.in_((old, into)))
     results: dict[str, dict[tuple[str, str], Any]] = {old: {}, into: {}}
@@ -354,14 +416,33 @@ def _move_results(database: sql.Connection, old: str, into: str) -> list[str]:
         results[row.student][row.lesson, row.key] = row
     for place, row in results[old].items():
         best, times = row, {}
-        if same := results[into].get(place):
-            best = max(same, row, key=lambda result: result.value["points"])
+        if same := results[into].get(place) or _graded_otherwise(row, results[into].values()):
+            is_same = same.key == row.key
+            best = max(same, row, key=lambda one: one.value["points"] if is_same else one.graded)
             times = time_columns(merged(arrival_of(same), arrival_of(row)))
             worst = row if best is same else same
             database.execute(sql.delete(RESULT).where(*_is_row(worst)))
         values = {"student": into, "value": best.value | {"student": into}} | times
         database.execute(sql.update(RESULT).where(*_is_row(best)).values(values))
     return list(dict.fromkeys(lesson for lesson, _ in results[old]))
+
+
+def _graded_otherwise(row: Any, others: Iterable[Any]) -> Any:
+    """The row of the same file of the same lesson, graded by other checks or limits, or None."""
+
+    def setting(one: Any) -> str:
+        return str(one.key.partition(".")[2])
+
+    return next(
+        (
+            other
+            for other in others
+            if row.sha256
+            and (other.lesson, other.sha256) == (row.lesson, row.sha256)
+            and setting(other) != setting(row)
+        ),
+        None,
+    )
 
 
 def _is_row(row: Any) -> list[sql.ColumnElement[bool]]:
@@ -402,7 +483,8 @@ def _refuse_if_graded(database: sql.Connection, path: Path, before: str, new: st
 
 def _forget_learners(database: sql.Connection) -> None:
     """Delete the learners of earlier rosters, who have only names and no grades."""
-    database.execute(sql.delete(ALIAS))
+    for table in (ALIAS, ENTRY):
+        database.execute(sql.delete(table))
     database.execute(
         sql.delete(LEARNER).where(LEARNER.c.student.not_in(sql.select(RESULT.c.student)))
     )

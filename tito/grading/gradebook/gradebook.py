@@ -77,7 +77,12 @@ class Gradebook:
         """A temporary copy of this gradebook, for a dry run. Run lock and graded texts are not
         copied: the texts are most of its bytes, and no grade depends on them.
         """
-        tables = [table for table in TABLES.sorted_tables if table not in (RUN, TEXT)]
+        there = sql.inspect(self.engine).get_table_names()  # of an older schema, not all
+        tables = [
+            table
+            for table in TABLES.sorted_tables
+            if table not in (RUN, TEXT) and table.name in there
+        ]
         with (
             tempfile.TemporaryDirectory(prefix="tito-trial-") as folder,
             connect(Path(folder) / "gradebook.db") as engine,
@@ -311,7 +316,9 @@ def _member_of(row: LearnerRow, instructions: Instructions | None = None) -> Cla
     columns = {header: text for header, text in row.columns.items() if header != SECRET}
     comments = list(instructions.comments(None)) if instructions else []
     page = row.columns.get(SECRET, "")
-    return ClassMember(row.student, row.name, columns, comments, page, row.state or "")
+    return ClassMember(
+        row.student, row.name, columns, comments=comments, page=page, state=row.state or ""
+    )
 
 
 @contextmanager

@@ -89,7 +89,7 @@ def read(root: Root) -> Rules:
     block = settings.read_root(root.path).get("grading", {})
     path = root.path / "tito.toml"
     zone = _zone(path, block.get("zone"))
-    rules = {key: Decimal(block[key]) for key in PERCENT if key in block}
+    rules: dict[str, Any] = {key: Decimal(block[key]) for key in PERCENT if key in block}
     rules |= {key: block[key] for key in ("policy", "missing") if key in block}
     grace = timedelta(minutes=float(block.get("grace_minutes", 0)))
     return Rules(grace, due=_due(path, root, block.get("due", {}), zone), zone=zone, **rules)

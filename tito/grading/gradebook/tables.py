@@ -2,6 +2,8 @@
 
 learner   who is in the class
 alias     ids that were merged into a learner's
+entry     whose the entries of submissions are: what one run learned from a class list or a
+          worksheet, later runs know without it
 result    the result and the arrival of each file that a learner handed in for a lesson; which of
           them counts is decided when grades are read. A row without `sha256` is for a lesson that
           was not handed in, or for a submission that could not be read at all
@@ -194,7 +196,8 @@ def are_begun(value: list[Any]) -> bool:
 
 
 TABLES = sql.MetaData()
-SCHEMA = "1"  # a change of these tables makes it 2
+SCHEMA = "2"  # a change of these tables makes it 3
+OLDER = {"1": {"entry"}}  # {an older schema that can be opened: the tables that it lacks}
 SETTING = sql.Table(
     "tito_gradebook",
     TABLES,
@@ -215,6 +218,13 @@ ALIAS = sql.Table(
     TABLES,
     sql.Column("alias", Name(LONGEST), primary_key=True),  # an id that was merged
     sql.Column("student", Name(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
+)
+ENTRY = sql.Table(
+    "entry",
+    TABLES,
+    sql.Column("entry", sql.String(LONGEST), primary_key=True),  # see roster.entry_keys
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
+    sql.Column("sure", sql.Boolean, nullable=False),  # False: a part of its name said so
 )
 RESULT = sql.Table(
     "result",

@@ -28,7 +28,17 @@ from tito.grading.intake.submission_times import (
     brightspace_arrival,
     read_time_table,
 )
-from tito.grading.roster import BRIGHTSPACE, MOODLE, Learner, Roster, shown
+from tito.grading.roster import (
+    BRIGHTSPACE,
+    DECIDED,
+    GUESS,
+    MOODLE,
+    SURE,
+    Learner,
+    Roster,
+    entry_keys,
+    shown,
+)
 from tito.grading.setting import LIMITS, Limits
 from tito.grading.submission import Submission, Upload, natural_key
 from tito.lesson.course import Entry
@@ -65,7 +75,7 @@ def find_submissions(
     dating = _Dating(inbox, tables, submitted)
     if roster is None:
         return _by_entry([(upload, ()) for upload in inbox.uploads], dating)
-    owned, strangers = _by_owner(inbox, roster, tables)
+    owned, strangers = _by_owner(inbox, _Owners(roster, tables))
     submissions = [
         _of_learner(learner, uploads, notes, dating)
         for learner, (uploads, notes) in zip(roster, owned)
@@ -211,33 +221,72 @@ def _without_texts(
     return others, texts
 
 
+class _Owners:
+    """Finds the learners to whom an entry belongs, by their place in the roster: by what a person
+    decided, a list of this run, an id, an earlier run, and a name, in this order.
+    """
+
+    def __init__(self, roster: list[Learner], tables: list[TimeTable]) -> None:
+        self.roster, self.finder, self.tables = roster, Roster(roster), tables
+
+    def of_upload(self, upload: Upload) -> tuple[set[int], Upload]:
+        """The owners of an entry, and the entry with its keys. Several: nobody knows which."""
+        stem, finder = upload.stem, self.finder
+        entry = replace(upload, keys=entry_keys(stem))
+        found = [
+            finder.remembered(stem, DECIDED),
+            finder.by_ids(*(table.ids(stem) for table in self.tables)),
+            finder.identified(stem),
+            finder.remembered(stem, SURE),
+        ]
+        if owners := _first_single(found) or next(filter(None, found), set()):
+            return owners, entry
+        owners, sure = finder.owners(stem)
+        if not (owners and sure):
+            owners, sure = finder.remembered(stem, GUESS) or owners, False
+        return owners, replace(entry, sure=sure)
+
+    def of_person(self, person: dict[str, str]) -> tuple[set[int], tuple[str, ...]]:
+        """The owners of the work of {"name", "sid", "email"}, and the keys of that person."""
+        finder = self.finder
+        ids = [text for name in ("sid", "email") if (text := person.get(name, ""))]
+        found = [
+            *(finder.remembered(text, DECIDED) for text in ids),
+            by_ids := finder.by_ids(ids),
+            *(finder.remembered(text, SURE) for text in ids),
+        ]
+        owners = _first_single(found) or by_ids or finder.named(person.get("name", ""))
+        return owners, tuple(key for text in ids for key in entry_keys(text))
+
+
+def _first_single(found: Iterable[set[int]]) -> set[int]:
+    return next((owners for owners in found if len(owners) == 1), set())
+
+
 def _by_owner(
-    inbox: Inbox, roster: list[Learner], tables: list[TimeTable]
+    inbox: Inbox, finder: _Owners
 ) -> tuple[list[tuple[list[Upload], list[str]]], list[tuple[Upload, Notes]]]:
     """[(uploads, notes)] by learner, and [(upload, notes)] that match no learner."""
-    finder = Roster(roster)
-    owned: list[tuple[list[Upload], list[str]]] = [([], []) for _ in roster]
+    owned: list[tuple[list[Upload], list[str]]] = [([], []) for _ in finder.roster]
     rest: list[tuple[Upload, Notes]] = []
     for upload in inbox.uploads:
         shown_name = shown(upload.name, 80)
         if upload.name in inbox.submitters:  # a team's, in which each may be known or not
-            people = map(finder.submitter, inbox.submitters[upload.name].people)
-            team = {number for owners in people if len(owners) == 1 for number in owners}
-            for number in team:
-                owned[number][0].append(upload)
+            people = map(finder.of_person, inbox.submitters[upload.name].people)
+            team = {next(iter(owners)): keys for owners, keys in people if len(owners) == 1}
+            for number, keys in team.items():
+                owned[number][0].append(replace(upload, keys=keys))
             if not team:
                 rest.append((upload, (f"{shown_name} belongs to no learner in the roster.",)))
             continue
-        owners, sure = finder.by_ids(*(table.ids(upload.stem) for table in tables)), True
-        if not owners:
-            owners, sure = finder.owners(upload.stem)
+        owners, entry = finder.of_upload(upload)
         if len(owners) == 1:
             uploads, notes = owned[next(iter(owners))]
-            uploads.append(upload)
-            if not sure and len(notes) < 5:
+            uploads.append(entry)
+            if not entry.sure and len(notes) < 5:
                 notes.append(f"{shown_name} was taken for theirs because of a part of its name.")
         elif owners:
-            names = ", ".join(roster[number].student for number in sorted(owners)[:5])
+            names = ", ".join(finder.roster[number].student for number in sorted(owners)[:5])
             why = f"{shown_name} may belong to {names}: its name does not identify the learner."
             rest.append((upload, (why,)))
         else:

@@ -19,7 +19,16 @@ from pathlib import Path
 from tito.csv_tables import decoded, normalised, table
 from tito.errors import UsageError
 from tito.grading.arrival import NOBODY, Arrived
-from tito.grading.roster import BRIGHTSPACE, CANVAS, ID, MOODLE, Learner, shown, words_of
+from tito.grading.roster import (
+    BRIGHTSPACE,
+    CANVAS,
+    ID,
+    LONG,
+    MOODLE,
+    Learner,
+    shown,
+    words_of,
+)
 from tito.grading.times import read_time
 
 TIME_COLUMNS = {  # {column: source of the time, a key of arrival.SAID}
@@ -33,7 +42,6 @@ TIME_COLUMNS = {  # {column: source of the time, a key of arrival.SAID}
 NUMBER_COLUMNS = ("identifier", "id")  # of Moodle: "Participant 20001"
 NAME_COLUMNS = ("name", "full_name", "student")
 ID_COLUMNS = ("email", "email_address", "id_number", "github_username", "roster_identifier")
-SURE = 3  # digits of a number that Canvas gave
 
 
 def arrival_by_name(stem: str) -> Arrived:
@@ -41,7 +49,7 @@ def arrival_by_name(stem: str) -> Arrived:
     time only if it is certainly from Canvas, with its long numbers of files.
     """
     match = None if MOODLE.fullmatch(stem) else CANVAS.fullmatch(stem)
-    if not match or (not match["late"] and len(match["file"]) < SURE):
+    if not match or (not match["late"] and len(match["file"]) < LONG):
         return NOBODY
     return Arrived(how="canvas", late=bool(match["late"]))
 

@@ -15,6 +15,7 @@ from some_results import MONDAY, coded, points, result, save, set_points
 from tito.errors import Notice, TitoError
 from tito.grading.gradebook import database
 from tito.grading.gradebook.gradebook import open_gradebook
+from tito.grading.gradebook.tables import SCHEMA
 
 
 def test_who_makes_a_gradebook_second_uses_the_first(tmp_path, monkeypatch):
@@ -32,7 +33,7 @@ def test_who_makes_a_gradebook_second_uses_the_first(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE tito_gradebook SET value = '2' WHERE name = 'schema'",
+        "UPDATE tito_gradebook SET value = '3' WHERE name = 'schema'",
         "DROP TABLE rubric",
         # As tito had it before its first release.
         "DROP TABLE tito_gradebook; CREATE TABLE tito_gradebook (version_num TEXT);"
@@ -306,4 +307,4 @@ def test_processes_that_open_a_gradebook_at_once_make_it_once(tmp_path):
         process.join()
     assert [process.exitcode for process in processes] == [0] * 8
     with closing(sqlite3.connect(tmp_path / "new.db")) as raw:
-        assert raw.execute("SELECT * FROM tito_gradebook").fetchall() == [("schema", "1")]
+        assert raw.execute("SELECT * FROM tito_gradebook").fetchall() == [("schema", SCHEMA)]

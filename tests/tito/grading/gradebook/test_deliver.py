@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 from commands import tito
-from some_results import MONDAY, result, save
+from some_results import MONDAY, keep_strangers, result, save
 
 from tito.grading.gradebook import enrollment
 from tito.grading.gradebook.gradebook import open_gradebook
@@ -180,7 +180,7 @@ def test_each_way_knows_for_itself_what_changed(course, tmp_path):
 def test_who_left_and_who_is_in_no_roster_is_sent_nothing(course, tmp_path):
     with open_gradebook(course.state / "gradebook.db") as book:
         enrollment.leave(book, "bob", "me", "left")
-        enrollment.keep_strangers(book, ["eve"])
+        keep_strangers(book, ["eve"])
         save(book, [result("eve")], MONDAY, "me")
     tito(course, "feedback", tmp_path / "pages", "--mail", tmp_path / "mail.csv")
     rows = csv.DictReader(io.StringIO((tmp_path / "mail.csv").read_text(encoding="utf-8")))
@@ -195,7 +195,7 @@ def test_who_may_have_handed_in_reads_on_no_page_that_nothing_came(course, tmp_p
         for student in ("kim1", "kim2"):
             missing = result(student, points=(0, 0), sha256="", verdict="missing")
             save(book, [missing], MONDAY, "me")
-        enrollment.keep_strangers(book, ["Kim Lee - numbers_dev"])
+        keep_strangers(book, ["Kim Lee - numbers_dev"])
         save(book, [result("Kim Lee - numbers_dev", points=(0, 0), verdict="failed")], MONDAY, "me")
     tito(course, "feedback", tmp_path / "pages", "--mail", tmp_path / "mail.csv")
     for page in (tmp_path / "pages" / "learners").glob("kim[12]-*.html"):

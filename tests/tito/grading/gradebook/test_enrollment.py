@@ -5,7 +5,7 @@ import io
 
 import pytest
 from small_course import NUMBERS, make_course
-from some_results import points, result, save, set_comment
+from some_results import keep_strangers, points, result, save, set_comment
 
 from tito.errors import TitoError
 from tito.grading.gradebook import enrollment, exports
@@ -108,7 +108,7 @@ def test_who_is_not_in_a_later_roster_stays_until_it_is_the_whole_class(book, ro
 
 def test_a_strangers_grades_are_kept_until_a_roster_has_them(book, roster):
     enrollment.enroll(book, roster(NATIVE), "me")
-    enrollment.keep_strangers(book, ["cy", "doe_LATE_700_12_numbers.zip", "eve"])
+    keep_strangers(book, ["cy", "doe_LATE_700_12_numbers.zip", "eve"])
     for name in ("cy", "doe_LATE_700_12_numbers.zip", "eve"):
         save(book, [result(name)], None, "me")
     assert states(book)["eve"] == "stranger"
@@ -136,7 +136,7 @@ def test_a_stranger_of_gradescope_is_known_by_what_it_says_of_them(book, roster,
         *_, stranger = collect.find_submissions(folder, lessons, enrollment.learners(book)[0])
         assert (stranger.student, stranger.name, stranger.known) == ("bob@x.org", "Bob", False)
         save(book, [result(stranger.student)], None, "me", stranger.name)
-        enrollment.keep_strangers(book, [stranger.student])
+        keep_strangers(book, [stranger.student])
     out = enrollment.enroll(book, roster("student,email,sid\nada,,7\nbob,bob@x.org,8\n"), "me")
     assert out.theirs == {"bob@x.org": "bob"} and points(book, "bob") == {"numbers": "3"}
 
@@ -177,7 +177,7 @@ def test_two_ids_of_one_learner_are_merged_and_no_grade_falls(book, roster):
 def test_who_is_merged_into_a_stranger_stays_in_the_class(book, roster):
     enrollment.enroll(book, roster("student,email\nlovelace.a,a@x\nbob,\n"), "me")
     save(book, [result("ada")], None, "me")
-    enrollment.keep_strangers(book, ["ada"])
+    keep_strangers(book, ["ada"])
     enrollment.merge(book, "lovelace.a", "ada", "prof", "two logins")
     assert states(book) == {"ada": "", "bob": ""}
 

@@ -14,7 +14,15 @@ from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
-from some_results import read_roster, remember_roster, result, save, set_comment, set_points
+from some_results import (
+    keep_strangers,
+    read_roster,
+    remember_roster,
+    result,
+    save,
+    set_comment,
+    set_points,
+)
 
 from tito import csv_tables
 from tito.errors import TitoError
@@ -287,7 +295,7 @@ def test_work_whose_name_fits_two_learners_is_0_for_neither(tmp_path):
         enrollment.enroll(book, roster, "me")
         for student in ("anna1", "anna2", "cy"):
             save(book, [result(student, points=(0, 0), sha256="", verdict="missing")], None, "me")
-        enrollment.keep_strangers(book, ["Anna Schmidt - numbers_dev"])
+        keep_strangers(book, ["Anna Schmidt - numbers_dev"])
         save(book, [result("Anna Schmidt - numbers_dev", points=(3, 0))], None, "me")
         for kind in exports.TABLES:
             cells = [[cell for cell in row if cell == "0"] for row in read(table(book, kind))[-3:]]
@@ -557,7 +565,7 @@ def test_the_maximum_is_todays_and_no_grade_exceeds_it(book, jsonschema):
 
 def test_who_left_and_who_is_in_no_roster_is_not_exported(book, tmp_path):
     enrollment.leave(book, "ada", "prof", "left")
-    enrollment.keep_strangers(book, ["bob"])
+    keep_strangers(book, ["bob"])
     assert [row[0] for row in read(table(book, "csv"))] == ["student", "cy"]
     assert list(trees(book, "classroom50")) == ["small-course/scores.json"]
     assert trees(book, "gradescope") == {}
