@@ -116,6 +116,8 @@ class LessonResult:
                beside the results; b"" where it has been kept, or there is none
     answers    an Answer for each question of the lesson, when there was a file of it
     cells      {exercise: its cells in the file}
+    graded_by  the hash of the checks, see `modules.checks_hash`; "" when no judge returned it
+    edition    of the course; tito: its version
     """
 
     student: str
@@ -136,6 +138,9 @@ class LessonResult:
     entry: str = ""
     answers: list[Answer] = field(default_factory=list)
     cells: dict[str, list[ExerciseCell]] = field(default_factory=dict)
+    graded_by: str = ""
+    edition: str = ""
+    tito: str = ""
     code: bytes = field(default=b"", compare=False, repr=False)
 
     @property

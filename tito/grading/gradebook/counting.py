@@ -116,6 +116,7 @@ def make_grade(
         points=points,
         max_points=row.max_points,
         graded=row.graded,
+        checks_today=rules.checks_today,
     )
 
 

@@ -136,14 +136,14 @@ class Selection:
             if not learner.state:
                 yield learner, [grade for grade in grades if grade.lesson in today], today
 
-    def outdated(self) -> dict[str, int]:
-        """{lesson: how many grades are of another maximum than today's}."""
-        return Counter(
-            grade.lesson
-            for _, grades, today in self._as_graded()
-            for grade in grades
-            if grade.max_points != today[grade.lesson]
-        )
+    def outdated(self) -> dict[str, list[str]]:
+        """{lesson: learners whose grade is of other checks or another maximum than today's}."""
+        found: dict[str, list[str]] = {}
+        for learner, grades, today in self._as_graded():
+            for grade in grades:
+                if grade.outdated or grade.max_points != today[grade.lesson]:
+                    found.setdefault(grade.lesson, []).append(learner.student)
+        return found
 
     def waiting(self) -> int:
         """How many answers are to be judged: they count 0."""

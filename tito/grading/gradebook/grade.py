@@ -4,6 +4,7 @@
 access the database.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -151,6 +152,7 @@ class Grade:
     max_points       of the lesson
     graded           when it was graded
     submissions      how many different files of this lesson were handed in, this one included
+    checks_today     see late.Rules
 
     All times have a time zone. Names, messages and comments are text from others: escape them
     wherever they are shown.
@@ -172,6 +174,13 @@ class Grade:
     max_points: int
     graded: datetime
     submissions: int = 1
+    checks_today: Callable[[str], str] = field(default=lambda lesson: "", compare=False, repr=False)
+
+    @property
+    def outdated(self) -> bool:
+        """Whether other checks than today's graded it: grading again may change it."""
+        by = self.result.graded_by if self.result.sha256 else ""
+        return bool(by) and self.checks_today(self.lesson) not in ("", by)
 
     @property
     def to_judge(self) -> int:
@@ -247,6 +256,7 @@ class Grade:
             "arrived_how": lateness.how,
             "marked_late": lateness.marked,
             "submissions": self.submissions,
+            "outdated": self.outdated,
             "due": iso(lateness.due),
             "graded": iso(self.graded),
             "override": self.override and self.override.as_json(),

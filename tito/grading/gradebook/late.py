@@ -21,6 +21,7 @@ upward. Points that were set by hand are final and not reduced.
 
 import re
 import zoneinfo
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
@@ -50,6 +51,7 @@ class Rules:
     zone             of days, and of times that name none; or None
     policy           of settings.POLICIES: which of several submissions of a lesson counts
     missing          of settings.MISSING: when a missing lesson is exported as 0
+    checks_today     gives the hash of a lesson's checks today, "" where it is not known
     """
 
     grace: timedelta = timedelta()
@@ -60,6 +62,7 @@ class Rules:
     zone: tzinfo | None = None
     policy: str = settings.POLICIES[0]
     missing: str = settings.MISSING[0]
+    checks_today: Callable[[str], str] = field(default=lambda lesson: "", compare=False)
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ def grades(
         "~": "~ late",
         "?": "? with an answer to be judged",
         "!": "! handed in, but no file of the lesson",
+        "#": "# graded by other checks than today's: grade again",
         "(": "(left), (stranger: in no roster): not exported",
     }
     legend += [words for mark, words in notes.items() if mark in marks]
@@ -70,6 +71,7 @@ def _points(grade: Grade | None, is_empty: IsEmpty) -> Text:
     if not grade or is_empty(grade):
         return Text("!" if grade and is_strange(grade) else "-", "dim")
     marks = "*" * grade.is_by_hand + "~" * grade.is_late + "?" * bool(grade.to_judge)
+    marks += "#" * grade.outdated
     return Text(f"{grade.points}{marks}", "green" if grade.points == grade.max_points else "")
 
 
@@ -99,6 +101,8 @@ def _reasons(grade: Grade, notes: bool) -> Iterator[str]:
         yield grade.arrival()
     if notes and grade.submissions > 1:
         yield f"counts of {grade.submissions} submissions of this lesson"
+    if grade.outdated:
+        yield f"graded by other checks than today's (edition {result.edition}): grade again"
     if override:
         yield f"set by {override.who}, graded {result.points}: {override.why}"
     for check, by_hand in grade.check_overrides.items() if not override else ():
@@ -272,10 +276,10 @@ def export_notes(chosen: Selection) -> Iterator[str]:
         )
     if waiting := chosen.waiting():
         yield f"to be judged ({count(waiting, 'answer')}), counted as 0: tito gradebook page"
-    for lesson, number in chosen.outdated().items():
+    for lesson, ids in chosen.outdated().items():
         yield (
-            f"{lesson}: {count(number, 'grade')} of another maximum than today's; the export has "
-            f"today's. Grade again: tito grade SUBMISSIONS {lesson}"
+            f"{lesson}: graded by other checks than today's ({len(ids)}): {_names(ids)}; no grade "
+            f"is above today's maximum. Grade again: tito grade SUBMISSIONS {lesson}"
         )
 
 

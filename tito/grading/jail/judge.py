@@ -164,6 +164,9 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
             code=packed(file.code) if file and file.code else b"",
             answers=work.code(entry.name).answers or answers_in(entry),
             cells=work.code(entry.name).cells,
+            graded_by=checks_hash(entry),
+            edition=self.root.edition,
+            tito=version(),
         )
 
     def key(self, entry: Entry, contents: Contents) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import marshal
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
 
@@ -170,14 +171,18 @@ def released_text(entry: Entry) -> str:
 def public_modules(root: Root) -> dict[str, bytes | None]:
     """{name: code} of the package's modules that are not lessons: public modules and support."""
     modules: dict[str, bytes | None] = {f"{root.package}.core": None, root.package: None}
-    package = root.path / root.package
-    for path in sorted(package.rglob("*.py")):
-        parts = path.relative_to(root.path).with_suffix("").parts
-        if parts[1] == "core":
-            continue
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        modules[name] = marshal.dumps(compile(path.read_text(encoding="utf-8"), name, "exec"))
+    for name, text in _public_texts(root):
+        modules[name] = marshal.dumps(compile(text, name, "exec"))
     return modules
+
+
+def _public_texts(root: Root) -> Iterator[tuple[str, str]]:
+    """(name, text) of the package's modules that are not lessons."""
+    for path in sorted((root.path / root.package).rglob("*.py")):
+        parts = path.relative_to(root.path).with_suffix("").parts
+        if parts[1] != "core":
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            yield name, path.read_text(encoding="utf-8")
 
 
 @functools.cache
@@ -193,9 +198,10 @@ def checks_hash(entry: Entry) -> str:
     ]
     graded = [[check.id, check.points] for check in lesson.checks]
     graded += [["question", question.name, question.points] for question in lesson.questions]
+    # Not of the bytecode: marshal writes it differently in each process.
     around = [
-        [name, hashlib.sha256(code or b"").hexdigest()]
-        for name, code in public_modules(entry.root).items()
+        [name, hashlib.sha256(text.encode()).hexdigest()]
+        for name, text in _public_texts(entry.root)
     ]
     return hashlib.sha256(
         json.dumps([graded, lesson.checks_source.text, lower, around]).encode()

@@ -52,6 +52,7 @@ class SubmissionRow:
     sha256  of the file that counts, "" without one
     needs   why a person should look at it
     to_judge  the first question whose answer is to be judged, or ""
+    outdated  whether other checks than today's graded it
     exercises, failed  all exercises, and those that are not right; () where no check ran
     """
 
@@ -70,6 +71,7 @@ class SubmissionRow:
     sha256: str
     needs: tuple[str, ...]
     to_judge: str
+    outdated: bool
     exercises: tuple[str, ...]
     failed: tuple[str, ...]
 
@@ -258,6 +260,7 @@ class ClassList:
             grade.result.sha256,
             needs_of(grade),
             next((one.question for one in grade.answers if one.state == WAITING), ""),
+            grade.outdated,
             self._shared.setdefault(exercises, exercises),
             self._shared.setdefault(failed, failed),
         )

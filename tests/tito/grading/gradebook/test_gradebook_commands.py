@@ -16,6 +16,7 @@ from small_course import NUMBERS
 from some_results import result, save
 
 from tito.grading.gradebook import exports, gradebook, late
+from tito.grading.jail.modules import checks_hash
 
 COMMANDS = "show set history roster export page".split()
 
@@ -224,10 +225,31 @@ def test_an_export_has_todays_maximum_and_says_which_grades_are_older(graded_cou
     out, err = tito(graded_course, "export", "--format", "canvas")
     assert out.splitlines()[1].split(",")[-2:] == [str(most["numbers"]), str(most["sums"])]
     said = " ".join(err.split())
-    assert "numbers: 2 grades of another maximum than today's" in said
+    assert "numbers: graded by other checks than today's (2): " in said
     tito(graded_course, "export", "--format", "gradescope", "--output", "scope")
     out, _ = tito(graded_course, "export", "--format", "gradescope", "--output", "two")
     assert "Gradescope cannot import these files" in out
+
+
+def test_grades_of_other_checks_than_todays_are_marked(graded_course):
+    by_today = checks_hash(graded_course.lesson("numbers"))
+    with gradebook.open_gradebook(graded_course.state / "gradebook.db") as book:
+        for student, graded_by in (("bob", by_today), ("cy", "0" * 64)):
+            new = result(student, key="new", sha256="b" * 64, graded_by=graded_by, edition="0.9")
+            save(book, [new], None, "me")
+    rows = {line.split()[0]: line for line in tito(graded_course, "show")[0].splitlines() if line}
+    assert "3#" in rows["cy"] and "#" not in rows["bob"] and "grade again" in rows["#"]
+    out, _ = tito(graded_course, "show", "--lesson", "numbers")
+    assert out.count("graded by other checks than today's (edition 0.9)") == 1
+    told = json.loads(tito(graded_course, "show", "--lesson", "numbers", "--json")[0])
+    assert {one["student"]: one["outdated"] for one in told} == {
+        "ada": False,  # from before results knew their checks
+        "bob": False,
+        "cy": True,
+    }
+    assert {one["edition"] for one in told} == {"", "0.9"}
+    out, err = tito(graded_course, "export", "--format", "canvas", "--lesson", "numbers")
+    assert "cy" in err and "other checks" in err and "other checks" not in out
 
 
 def test_another_gradebook_is_named_by_path_or_url(graded_course, tmp_path):
