@@ -24,6 +24,63 @@ ESCAPED = re.compile(rf"(\A|[,;\t\r\n])'{FORMULA}|\A'(?='*[\t\r\n])")
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
 # A harmless id: it calls no function or program and contains no address.
 ID = re.compile(r"[-+@]?[\w.]+(-\w+)*(@[\w.-]+)?")
+# {header of another program, in lower case with `_` for spaces: our column}
+NAMES = {
+    "firstname": "first_name",
+    "vorname": "first_name",
+    "lastname": "last_name",
+    "surname": "last_name",
+    "nachname": "last_name",
+    "full_name": "name",
+    "fullname": "name",
+    "student_name": "name",
+    "vollständiger_name": "name",
+    "email_address": "email",
+    "e-mail": "email",
+    "e-mail_address": "email",
+    "e-mail-adresse": "email",
+    "id_number": "idnumber",
+    "id-nummer": "idnumber",
+    "matrikelnummer": "idnumber",
+    "student_id": "sid",
+    "anmeldename": "username",
+    "orgdefinedid": "org_defined_id",
+    "groups": "section",
+    "gruppen": "section",
+    "gruppe": "section",
+    "sections": "section",
+    "section(s)": "section",
+    "section_name": "section",
+    "roles": "role",
+    "rollen": "role",
+    "rolle": "role",
+    "github_username": "github",
+    # Moodle in French and Spanish
+    "identifiant": "identifier",
+    "identificador": "identifier",
+    "nom_complet": "name",
+    "nombre_completo": "name",
+    "prénom": "first_name",
+    "nombre": "first_name",
+    "nom": "last_name",
+    "nom_de_famille": "last_name",
+    "apellido(s)": "last_name",
+    "apellidos": "last_name",
+    "adresse_de_courriel": "email",
+    "adresse_électronique": "email",
+    "dirección_de_correo": "email",
+    "dirección_de_correo_electrónico": "email",
+    "correo_electrónico": "email",
+    "numéro_d'identification": "idnumber",
+    "número_de_id": "idnumber",
+    "groupes": "section",
+    "groupe": "section",
+    "grupos": "section",
+    "grupo": "section",
+    "rôles": "role",
+    "rôle": "role",
+    "rol": "role",
+}
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -56,6 +113,12 @@ def plain(text: str) -> str:
 def normalised(header: str) -> str:
     """A column's header in normal form: lower case, `_` for spaces."""
     return re.sub(r"\s+", "_", header.strip().lower())
+
+
+def ours(header: str) -> str:
+    """What a header is called here: `normalised`, and our name for it."""
+    name = normalised(header)
+    return NAMES.get(name, name)
 
 
 def table(path: Path, text: str) -> list[tuple[int, list[str]]]:

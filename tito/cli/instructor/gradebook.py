@@ -204,7 +204,11 @@ def show_grades(
 
     is_empty = exports.Selection(book).is_empty
     if json:
-        echo_json_list(answers.grades_as_json(book, book.grades(student, lesson, section)))
+        echo_json_list(
+            value | {"exported": None if is_empty(grade) else value["points"]}
+            for grade in book.grades(student, lesson, section)
+            for value in answers.grades_as_json(book, [grade])
+        )
         return
     lessons = book.lessons()
     if lessons and not (student or lesson):

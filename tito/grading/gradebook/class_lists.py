@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tito.csv_tables import decoded, normalised, table
+from tito.csv_tables import decoded, normalised, ours, table
 from tito.errors import UsageError
 from tito.grading.roster import Learner, learner_of, shown
 
@@ -43,38 +43,9 @@ OWN, CANVAS, MOODLE, BRIGHTSPACE, GOOGLE, GITHUB, CLASSROOM50, GRADESCOPE, TABLE
     "a roster of Gradescope",
     "a table",
 )
-# {header of another program, in lower case with `_` for spaces: our column}
-NAMES = {
-    "firstname": "first_name",
-    "vorname": "first_name",
-    "lastname": "last_name",
-    "surname": "last_name",
-    "nachname": "last_name",
-    "full_name": "name",
-    "fullname": "name",
-    "student_name": "name",
-    "vollständiger_name": "name",
-    "email_address": "email",
-    "e-mail": "email",
-    "e-mail_address": "email",
-    "e-mail-adresse": "email",
-    "id_number": "idnumber",
-    "id-nummer": "idnumber",
-    "matrikelnummer": "idnumber",
-    "student_id": "sid",
-    "anmeldename": "username",
-    "orgdefinedid": "org_defined_id",
-    "groups": "section",
-    "gruppen": "section",
-    "gruppe": "section",
-    "sections": "section",
-    "section(s)": "section",
-    "section_name": "section",
-    "roles": "role",
-    "rollen": "role",
-    "rolle": "role",
-    "github_username": "github",
-}
+# How Moodle calls them in German, French and Spanish; English ones are called so elsewhere, too.
+FULL_NAMES = {"vollständiger_name", "nom_complet", "nombre_completo"}
+MAIL = {"email_address", "e-mail-adresse", "adresse_de_courriel", "dirección_de_correo"}
 STAFF = re.compile(
     r"(?i)\b(instructor|teacher|professor|ta|head-ta|reader|staff|observer|designer|manager|owner"
     r"|trainer|dozent|tutor|admin)\b|lehrende|verwalter"
@@ -171,16 +142,10 @@ def learners_of(class_list: RosterFile, id_column: str) -> list[Learner]:
     return [learner_of(line[id_column], line) for _, line in class_list.lines]
 
 
-def ours(header: str) -> str:
-    """What a header is called here: `normalised`, and our name for it."""
-    name = normalised(header)
-    return NAMES.get(name, name)
-
-
 def _headers(path: Path, line: int, written: list[str]) -> tuple[str, list[str]]:
     """(source, our names of the columns). "" for a column without a header."""
     names = [normalised(name) for name in written]
-    source, columns = TABLE, [NAMES.get(name, name) for name in names]
+    source, columns = TABLE, [ours(name) for name in names]
     if {"ID", "SIS Login ID", "Section"} <= set(written) and (
         written[0] == "Student" or written[:2] == ["LastName", "FirstName"]
     ):
@@ -198,9 +163,8 @@ def _headers(path: Path, line: int, written: list[str]) -> tuple[str, list[str]]
         columns = ["" if name == "end-of-line_indicator" else name for name in columns]
     elif "sid" in columns:
         source = GRADESCOPE
-    elif {"identifier", "vollständiger_name"} & set(names) or (
-        {"first_name", "last_name"} <= set(columns)
-        and {"email_address", "e-mail-adresse"} & set(names)
+    elif {"identifier", *FULL_NAMES} & set(columns + names) or (
+        {"first_name", "last_name"} <= set(columns) and MAIL & set(names)
     ):
         source = MOODLE
         number = "id" if "vollständiger_name" in names else "identifier"

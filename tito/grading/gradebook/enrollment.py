@@ -238,9 +238,9 @@ def _members(database: sql.Connection) -> tuple[list[Learner], dict[str, str]]:
     return members, {row.student: row.state for row in rows if row.state}
 
 
-def unclaimed(book: Gradebook) -> dict[tuple[str, str], str]:
-    """{(learner, lesson): a stranger} of lessons that were not handed in, or under the name of
-    this stranger, which fits several learners. A file that one of them has is not the others'.
+def unclaimed(book: Gradebook) -> dict[tuple[str, str], set[str]]:
+    """{(learner, lesson): strangers} of lessons that were not handed in, or under the name of one
+    of these strangers, which fits several learners. A file that one of them has is not the others'.
     """
     members, absent = learners(book)
     roster, fitting = Roster(members or []), dict[str, set[str]]()
@@ -254,13 +254,13 @@ def unclaimed(book: Gradebook) -> dict[tuple[str, str], str]:
         for row in sound_rows(database, sql.select(RESULT).where(ids), RESULT)[0]:
             if row.value["verdict"] != "missing":
                 files.setdefault((row.student, row.lesson), set()).add(row.sha256)
-    return {
-        (owner, lesson): stranger
-        for (stranger, lesson), theirs in files.items()
-        for owner in fitting.get(stranger, ())
-        if (owner, lesson) not in files
-        and theirs.difference(*(files.get((one, lesson), ()) for one in fitting[stranger]))
-    }
+    found: dict[tuple[str, str], set[str]] = {}
+    for (stranger, lesson), theirs in files.items():
+        fits = fitting.get(stranger, set())
+        if theirs.difference(*(files.get((one, lesson), ()) for one in fits)):
+            for place in ((owner, lesson) for owner in fits if (owner, lesson) not in files):
+                found.setdefault(place, set()).add(stranger)
+    return found
 
 
 def id_column_of(book: Gradebook) -> str | None:

@@ -108,7 +108,7 @@ class Selection:
         return rules.missing == "empty" or not late.lateness(self.now, due, grace=rules.grace)
 
     @cached_property
-    def unclaimed(self) -> dict[tuple[str, str], str]:
+    def unclaimed(self) -> dict[tuple[str, str], set[str]]:
         return enrollment.unclaimed(self.book)
 
     def is_unclaimed(self, grade: Grade) -> bool:

@@ -31,7 +31,9 @@ def grades(
     lessons: dict[str, tuple[int, str, int]],
     is_empty: IsEmpty,
 ) -> Group:
-    """The class: a row per learner. lessons: {name: (number, title, points)}."""
+    """The class: a row per learner. lessons: {name: (number, title, points)}; is_empty: whether
+    exports have no points of a grade.
+    """
     listing = table()
     listing.add_column("student", no_wrap=True)
     listing.add_column("name")  # shrinks when the terminal is narrow
@@ -269,9 +271,10 @@ def export_notes(chosen: Selection) -> Iterator[str]:
             "what they handed in, and set their points or ask for the file: tito gradebook page"
         )
     if ids := sorted({student for student, _ in chosen.unclaimed}):
+        entries = sorted(set[str]().union(*chosen.unclaimed.values()))
         yield (
             f"exported as empty cells: {_names(ids)}. These submissions may be theirs: "
-            f"{_names(sorted(set(chosen.unclaimed.values())))}. In each name, write the learner's "
+            f"{_names(entries)}. In each name, write the learner's "
             "id instead of the name, and grade again"
         )
     if waiting := chosen.waiting():

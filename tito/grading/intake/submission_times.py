@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path
 
-from tito.csv_tables import decoded, normalised, table
+from tito.csv_tables import decoded, ours, table
 from tito.errors import UsageError
 from tito.grading.arrival import NOBODY, Arrived
 from tito.grading.roster import (
@@ -37,11 +37,15 @@ TIME_COLUMNS = {  # {column: source of the time, a key of arrival.SAID}
     "submitted_at": "--submitted",
     "submission_timestamp": "--submitted",
     "submission_time": "gradescope",
-    "last_modified_(submission)": "moodle",
 }
+# Of Moodle in English, German, French or Spanish: of the submission, not of its grade.
+MODIFIED = re.compile(
+    r"(last_modified|zuletzt_geändert|dernière_modification|última_modificación)_"
+    r"\((?!grade|bewertung|note|évaluation|calificación)"
+)
 NUMBER_COLUMNS = ("identifier", "id")  # of Moodle: "Participant 20001"
-NAME_COLUMNS = ("name", "full_name", "student")
-ID_COLUMNS = ("email", "email_address", "id_number", "github_username", "roster_identifier")
+NAME_COLUMNS = ("name", "student")
+ID_COLUMNS = ("email", "roster_identifier")
 
 
 def arrival_by_name(stem: str) -> Arrived:
@@ -159,9 +163,9 @@ def read_time_table(path: Path, text: str, zone: tzinfo | None) -> TimeTable:
     Raises UsageError with the line for what cannot be read.
     """
     (_, written), *rows = table(path, text.lstrip("\ufeff"))
-    header = [normalised(name) for name in written]
-    column = _time_column(header)
-    if column is None:
+    header = [ours(name) for name in written]
+    column, how = _time_column(header)
+    if not column:
         raise UsageError(
             f"{path}:1: there is no column of times. The columns are: "
             f"{', '.join(header) or 'none'}.",
@@ -169,14 +173,16 @@ def read_time_table(path: Path, text: str, zone: tzinfo | None) -> TimeTable:
         )
     lines = []
     for number, row in rows:
-        cells = dict(zip(header, row))
-        lines.append(_time_line(cells, column, zone, f"{path}:{number}: {column}"))
+        cells = dict(zip(reversed(header), [""] * (len(header) - len(row)) + row[::-1]))
+        text, arrived = cells.get(column, ""), NOBODY
+        if text not in ("", "-"):
+            arrived = Arrived(read_time(text, zone, f"{path}:{number}: {column}"), how)
+        lines.append(_time_line(cells, arrived, NUMBER_COLUMNS if how == "moodle" else ()))
     return TimeTable(lines)
 
 
-def _time_line(cells: dict[str, str], column: str, zone: tzinfo | None, where: str) -> TimeLine:
-    how = TIME_COLUMNS[column]
-    numbers = NUMBER_COLUMNS if how == "moodle" else ()  # an id of Moodle only
+def _time_line(cells: dict[str, str], arrived: Arrived, numbers: tuple[str, ...]) -> TimeLine:
+    """numbers: columns of Moodle's numbers."""
     number = next((cells[name] for name in numbers if cells.get(name)), "")
     match = re.fullmatch(r"\D*(\d+)", number)
     ids = frozenset(
@@ -185,21 +191,19 @@ def _time_line(cells: dict[str, str], column: str, zone: tzinfo | None, where: s
         if value and name not in numbers and (ID.fullmatch(name) or name in ID_COLUMNS)
     )
     name = next((cells[name] for name in NAME_COLUMNS if cells.get(name)), "")
-    text, arrived = cells.get(column, ""), NOBODY
-    if text not in ("", "-"):
-        arrived = Arrived(read_time(text, zone, where), how)
     return TimeLine(ids, match[1] if match else "", "".join(words_of(name)), arrived)
 
 
-def _time_column(header: list[str]) -> str | None:
-    return next((column for column in header if column in TIME_COLUMNS), None)
+def _time_column(header: list[str]) -> tuple[str, str]:
+    """(the first column of times, the source of these), "" without one."""
+    sources = {column: "moodle" for column in header if MODIFIED.match(column)} | TIME_COLUMNS
+    return next(((column, sources[column]) for column in header if column in sources), ("", ""))
 
 
 def is_worksheet(text: str) -> bool:
     """Whether this is the text of a grading worksheet of Moodle's, by its first line."""
     first = next(csv.reader(io.StringIO(text.lstrip("\ufeff").partition("\n")[0])), [])
-    column = _time_column([normalised(name) for name in first])
-    return column is not None and TIME_COLUMNS[column] == "moodle"
+    return _time_column([ours(name) for name in first])[1] == "moodle"
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,34 @@ def arrivals(folder, lessons, roster=CLASS, **submitted):
 
 
 @pytest.mark.parametrize(
+    "lines",
+    [
+        ('ID,Vollständiger Name,E-Mail-Adresse,Status,Zuletzt geändert (Bewertung),'
+         'Zuletzt geändert (Abgabe)',
+         'Teilnehmer/in20001,Ada Lovelace,ada@example.org,x,-,"Dienstag, 1. Dezember 2026, 22:15"'),
+        ('Identifiant,Nom complet,Adresse de courriel,Statut,Dernière modification (travail remis),'
+         'Dernière modification (note)',
+         'Participant20001,Ada Lovelace,ada@example.org,x,"mardi 1 décembre 2026, 22:15",-'),
+        ('Identificador,Nombre completo,Dirección de correo,Estado,Última modificación (entrega),'
+         'Última modificación (calificación)',
+         'Participante20001,Ada Lovelace,ada@example.org,x,'
+         '"martes, 1 de diciembre de 2026, 22:15",-'),
+    ],
+    ids=["German", "French", "Spanish"],
+)  # fmt: skip
+@pytest.mark.parametrize("beside", [True, False])
+def test_moodles_worksheet_is_read_in_other_languages(tmp_path, lessons, lines, beside):
+    entry = "Ada Lovelace_20001_assignsubmission_file"
+    put(tmp_path / "in" / entry / "numbers_dev.py")
+    put(tmp_path / "in" / "Bob Berg_20002_assignsubmission_file" / "numbers_dev.py")
+    table = put(tmp_path / ("in" if beside else ".") / "Bewertungen.csv", "\n".join(lines) + "\n")
+    given = read_submitted(None if beside else str(table), tmp_path, BERLIN)
+    ada, bob = find_submissions(tmp_path / "in", lessons, CLASS, given)
+    assert (ada.arrival("").when, ada.arrival("").how) == (EVENING, "moodle")
+    assert bob.arrival("").when is None and [one.name for one in ada.uploads] == [entry]
+
+
+@pytest.mark.parametrize(
     ("stem", "late"),
     [
         ("lovelaceada_LATE_1001_5551_numbers_dev", True),
