@@ -28,7 +28,7 @@ class Upload:
     time     its modification time in UTC, set by a download or clone
     inside   whether `path` is the zip of the class
     arrived  when the collecting system received it
-    keys     by which a gradebook keeps whose it is, see roster.entry_keys; () when it is nobody's
+    keys     by which a gradebook keeps whose it is, see roster.entry_keys; () without an owner
     sure     whether more than a part of its name says whose it is
     """
 

@@ -280,9 +280,9 @@ def gradebook_set(
     from tito.grading.gradebook.requested_changes import read_changes, requested
 
     course = current_root(root)
-    cells = {"points": points, "extend": extend, "comment": comment}
-    values = [name for name, text in cells.items() if text is not None]
-    if table and (student or values) or not table and not (student and values):
+    values = {"points": points, "extend": extend, "comment": comment}
+    is_asked = any(text is not None for text in values.values())
+    if table and (student or is_asked) or not table and not (student and is_asked):
         raise UsageError(
             "What should be set, and for whom?",
             "Give STUDENT [LESSON] with --points, --extend or --comment; or only --from CSV.",
@@ -292,14 +292,10 @@ def gradebook_set(
         return str(lesson_name(course, lesson))
 
     with gradebook_of(course, gradebook, create=False) as book:
-        zone = book.rules.zone
-        if table:
-            path = current_folder() / table.expanduser()
-            changes = read_changes(path, name_of, why, zone)
-        else:
-            about = {"student": student, "lesson": lesson, "check": check}
-            line = {name: text for name, text in (cells | about).items() if text}
-            changes = requested(line, name_of, why, zone)
+        cells = values | {"student": student, "lesson": lesson, "check": check}
+        path = table and current_folder() / table.expanduser()
+        how = name_of, why, book.rules.zone
+        changes = read_changes(path, *how) if path else requested(cells, *how)
         make_changes(book, changes, preview=bool(table) and not yes, json=json)
 
 

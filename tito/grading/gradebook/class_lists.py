@@ -43,7 +43,7 @@ OWN, CANVAS, MOODLE, BRIGHTSPACE, GOOGLE, GITHUB, CLASSROOM50, GRADESCOPE, TABLE
     "a roster of Gradescope",
     "a table",
 )
-# How Moodle calls them in German, French and Spanish; English ones are called so elsewhere, too.
+# How Moodle calls them in German, French and Spanish. Other systems also have the English words.
 FULL_NAMES = {"vollständiger_name", "nom_complet", "nombre_completo"}
 MAIL = {"email_address", "e-mail-adresse", "adresse_de_courriel", "dirección_de_correo"}
 STAFF = re.compile(

@@ -215,7 +215,7 @@ def learners(book: Gradebook) -> tuple[list[Learner] | None, dict[str, str]]:
 
 
 def _members(database: sql.Connection) -> tuple[list[Learner], dict[str, str]]:
-    """See `learners`. A stranger whom a person has removed is none of the class either."""
+    """See `learners`. Strangers whom a person has removed are not in the class."""
     aliases = _aliases(database)
     rows, _ = sound_rows(database, sql.select(LEARNER).order_by(LEARNER.c.student), LEARNER)
     more: dict[str, dict[str, str]] = {}

@@ -17,7 +17,7 @@ Empty cells change nothing. Other columns are ignored.
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
@@ -94,7 +94,7 @@ def read_changes(
 
 
 def requested(
-    cells: dict[str, str],
+    cells: Mapping[str, str | None],
     name_of: Callable[[str], str],
     why: str = "",
     zone: tzinfo | None = None,

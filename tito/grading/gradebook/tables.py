@@ -224,7 +224,7 @@ ENTRY = sql.Table(
     TABLES,
     sql.Column("entry", sql.String(LONGEST), primary_key=True),  # see roster.entry_keys
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
-    sql.Column("sure", sql.Boolean, nullable=False),  # False: a part of its name said so
+    sql.Column("sure", sql.Boolean, nullable=False),  # False: from a part of its name
 )
 RESULT = sql.Table(
     "result",

@@ -230,7 +230,7 @@ class _Owners:
         self.roster, self.finder, self.tables = roster, Roster(roster), tables
 
     def of_upload(self, upload: Upload) -> tuple[set[int], Upload]:
-        """The owners of an entry, and the entry with its keys. Several: nobody knows which."""
+        """The owners of an entry, several where it fits several; and the entry with its keys."""
         stem, finder = upload.stem, self.finder
         entry = replace(upload, keys=entry_keys(stem))
         found = [
