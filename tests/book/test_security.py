@@ -16,7 +16,7 @@ from tito.grading.jail import judge, proxy, reader, wire
 from tito.grading.setting import LIMITS, Setting
 
 REPOSITORY = Path(__file__).parents[2]
-TESTS = REPOSITORY / "tests" / "tito" / "grading"
+TESTS = REPOSITORY / "tests" / "tito"
 PAGE = (REPOSITORY / "book" / "security.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", PAGE, re.S | re.M))
 PROMISES = (

@@ -9,11 +9,14 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 from tito.author import wheel
 from tito.errors import MachineError
-from tito.lesson import misconceptions
+from tito.learn import milestone
+from tito.lesson import cells, misconceptions
+from tito.lesson.checks import IMPORTS, LEARNER_SIDE, SETUP, needed_by_visible, statements_of
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import CHECKS, MARK, MISCONCEPTIONS, Lesson, split_solution
 
@@ -49,15 +52,16 @@ class TextSearch:
 
 
 def secret_lines(lesson: Lesson) -> set[str]:
-    """The stripped lines of a lesson's solutions and hidden checks that are not also public."""
+    """The stripped lines of a lesson's solutions and hidden checks, and of what only hidden checks
+    need, that are not also public.
+    """
     secret: set[str] = set()
     public: set[str] = set()
     for cell in lesson.source.cells:
         for lines, part in zip(split_solution(cell.source), (secret, public)):
             part.update(map(str.strip, lines))
-    hidden = {check.cell for check in lesson.checks if check.hidden}
-    for cell in lesson.checks_source.cells:
-        (secret if cell in hidden else public).update(map(str.strip, cell.source.split("\n")))
+    secret.update(map(str.strip, lesson.checks_source.text.split("\n")))
+    public.update(map(str.strip, lesson.released_checks.split("\n")))
     return {line for line in secret - public if len(line) > 3}
 
 
@@ -91,12 +95,27 @@ def lesson_secrets(entry: Entry) -> Iterator[tuple[str, str]]:
     for check in lesson.checks:
         if check.hidden:
             yield check.function, f"the name of a hidden check of {entry.name}"
+    for name in needless_names(lesson.checks_source):
+        yield name, f"the name of a helper of a hidden check of {entry.name}"
     for line in secret_lines(lesson):
         yield line, f"a line of a solution or a hidden check of {entry.name}"
     path = lesson.path.with_name(MISCONCEPTIONS)
     if path.exists():
         for line in path.read_text(encoding="utf-8").split("\n"):
             yield line.strip(), f"a line of {entry.name}'s recorded mistakes"
+
+
+def needless_names(checks: cells.Source) -> list[str]:
+    """The names that shared sections of a checks.py define and no check needs that learners see."""
+    needed = needed_by_visible(checks.cells)
+    return sorted(
+        name
+        for cell in checks.cells
+        if cell.title in (SETUP, LEARNER_SIDE)
+        for statement in statements_of(cell.source)
+        if statement not in needed and not isinstance(statement.node, IMPORTS)
+        for name in statement.defines
+    )
 
 
 def read_by(entry: Entry) -> Iterator[str]:
@@ -123,25 +142,29 @@ def verify(source: Root, chosen: list[Entry], contents: Mapping[str, bytes]) -> 
     search = TextSearch(reasons)
     for name, text in texts_of(contents):
         leaked = search.find_in(text)
-        if is_module(source, name):
+        if is_program(source, name):
             leaked = without_chance(source, text, leaked, reasons)
         if leaked:
             refuse(name, reasons[min(leaked)], min(leaked))
+        if name.endswith(f"/{CHECKS}"):
+            for helper in needless_names(cells.parse(Path(name), text)):
+                refuse(name, "the name of a helper that no check needs which learners see", helper)
     for entry in chosen:
         verify_lesson(entry, contents)
 
 
-def is_module(source: Root, name: str) -> bool:
-    """Whether a path, in a folder or in a zip, is in the course's package."""
-    return f"/{source.package}/" in f"/{name}"
+def is_program(source: Root, name: str) -> bool:
+    """Whether a path, in a folder or in a zip, is in the course's package or a milestone."""
+    return f"/{source.package}/" in f"/{name}" or f"/{milestone.SOURCE.name}/" in f"/{name}"
 
 
 def without_chance(
     source: Root, text: str, leaked: set[str], reasons: Mapping[str, str]
 ) -> set[str]:
-    """The secrets in a module of the package without those that are there by chance.
+    """The secrets in a module of the package, or in a milestone, without those that are there by
+    chance.
 
-    The modules are programs like the solutions, so they may contain single short lines of them.
+    These are programs like the solutions, so they may contain single short lines of them.
     There, more than half of an exercise's lines are a leak.
     """
     copied = [
@@ -153,9 +176,9 @@ def without_chance(
 
 
 def is_chance(line: str, reason: str, copied: list[set[str]]) -> bool:
-    """Whether a secret in a module of the package may be there by chance.
+    """Whether a secret in such a program may be there by chance.
 
-    copied  the solutions of which more than half is in that module
+    copied  the solutions of which more than half is in that program
     """
     if "a line of" not in reason or ENTRY.match(line):
         return False

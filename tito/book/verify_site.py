@@ -126,7 +126,7 @@ def _refuse_secrets(root: Root, paths: dict[str, Path], pages: dict[str, PageCon
     # A short line of a script, such as `return shape;`, is in a solution by chance.
     scripts = {name for name in texts if name.endswith(".js") and not _is_index(name)}
     leaked = {line for line in _find(finder, texts, scripts) if len(line) >= leaks.LONG}
-    modules = {name for name in texts if leaks.is_module(root, name)}
+    modules = {name for name in texts if leaks.is_program(root, name)}
     for name in modules:
         found = finder.find_in(texts[name])
         leaked |= leaks.without_chance(root, texts[name], found, secrets)

@@ -15,9 +15,8 @@ from typing import Any
 from tito.lesson.checks import (
     CheckFunction,
     CheckSuite,
-    imported,
-    imports_in,
-    needed_sections,
+    needed_by,
+    shared_code,
 )
 from tito.lesson.outcome import call_in, cut, explain, none_parameters, unwritten_exercise
 
@@ -80,16 +79,15 @@ def run_checks(
 def _run(check: CheckFunction, suite: CheckSuite, namespace: Mapping[str, Any]) -> None:
     """Run one check. Whatever it raises passes through."""
     section = check.section
-    needed = needed_sections(section, suite)
-    imports = imports_in(*(setup.source for setup in suite.setup))
-    sources = (other.source for other in (section, *suite.setup, *needed))
-    space = dict(namespace) | imported(imports, *sources)
-    for setup in suite.setup:
-        setup.remember()
-        exec(setup.helpers, space)
-    for other in (*needed, section):
+    needed = needed_by(section, suite)
+    space = dict(namespace) | {"__name__": "check"}
+    shared = (*suite.setup, *suite.learner_side)
+    for other in shared:
         other.remember()
-        exec(other.functions, space)
+    for code in shared_code(shared, needed):
+        exec(code, space)
+    section.remember()
+    exec(section.functions, space)
     try:
         space[check.function]()
     except NameError as error:

@@ -2,6 +2,7 @@
 result.
 """
 
+import ast
 import dataclasses
 import threading
 import time
@@ -35,7 +36,7 @@ from tito.learn.verdict import (
     verdict_of,
 )
 from tito.lesson import cells, export
-from tito.lesson.checks import TEST, CheckFunction, CheckSuite, Section, imports_in, suite_of
+from tito.lesson.checks import IMPORTS, TEST, CheckFunction, CheckSuite, Section, suite_of
 from tito.lesson.course import Entry
 
 CHECK_SECONDS = 10.0  # a check may take
@@ -225,9 +226,9 @@ def _own_suite(source: cells.Source) -> CheckSuite:
     if not checks:
         return CheckSuite(())
     code = (cell.source for cell in source.cells if cell.kind == "code")
-    readable = [text for text in code if "import " in text and cells.tree_or_none(text)]
-    imports = Section("\n".join(imports_in(*readable)), str(source.path), 1)
-    return CheckSuite(tuple(checks), setup=(imports,))
+    trees = [tree for text in code if "import " in text and (tree := cells.tree_or_none(text))]
+    imports = [ast.unparse(n) for tree in trees for n in tree.body if isinstance(n, IMPORTS)]
+    return CheckSuite(tuple(checks), setup=(Section("\n".join(imports), str(source.path), 1),))
 
 
 def _select(test: LessonTest, selection: CheckSelection) -> LessonTest:

@@ -1,16 +1,19 @@
 """The sections of a checks.py, and the names that a check sees: for `tito test`, `check()` and the
 judge alike.
 
-A check sees the imports and helpers of the setup sections, the names that the lesson exports, those
-of the learner-side sections, and its own section. Only those imports run whose names it uses:
-importing a module for drawing, for example, takes long.
+A check sees the names that the lesson exports, its own section, and the statements of the setup and
+learner-side sections that it needs. Only these run: others may need exercises that come later in
+the chapter, importing a module for drawing takes long, and what only hidden checks need is secret.
 """
 
 import ast
+import copy
 import functools
+import itertools
 import linecache
 import re
-from collections.abc import Callable, Iterable
+import symtable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -40,10 +43,6 @@ class Section:
     @property
     def functions(self) -> CodeType:
         return functions_of(self.source, self.file, self.line)
-
-    @property
-    def helpers(self) -> CodeType:
-        return helpers_of(self.source, self.file, self.line)
 
 
 @dataclass(frozen=True)
@@ -109,18 +108,17 @@ def check_id(title: str, function: str) -> str:
 @functools.cache  # a section holds several checks
 def functions_of(source: str, file: str, line: int = 1) -> CodeType:
     """Code that defines what a section defines, without calls of tests at its end."""
-    return _compiled(source, file, line, lambda node: not _calls_test(node))
+    kept = [s for s in statements_of(source) if not _calls_test(s.node)]
+    return _code_of(source, file, line, frozenset(kept))
 
 
 @functools.cache
-def helpers_of(source: str, file: str, line: int = 1) -> CodeType:
-    """Code of a setup section without its imports."""
-    return _compiled(source, file, line, lambda node: not isinstance(node, IMPORTS))
-
-
-def _compiled(source: str, file: str, line: int, keep: Callable[[ast.stmt], bool]) -> CodeType:
+def _code_of(source: str, file: str, line: int, needed: "Statements") -> CodeType:
     tree = ast.parse("\n" * (line - 1) + source, file)
-    tree.body = [node for node in tree.body if keep(node)]
+    body, tree.body = tree.body, []
+    for node, parts in zip(body, _by_node(source)):
+        if kept := [part for part in parts if part in needed]:
+            tree.body.append(_import_of(kept) if isinstance(node, IMPORTS) else node)
     return compile(tree, file, "exec")
 
 
@@ -133,80 +131,137 @@ def _calls_test(node: ast.stmt) -> bool:
     )
 
 
-@functools.cache
-def imports_in(*sources: str) -> dict[str, list[str]]:
-    """The import statements of some sections, {statement: the names it binds}."""
-    return {
-        ast.unparse(node): [(alias.asname or alias.name).split(".")[0] for alias in node.names]
-        for source in sources
-        for node in cells.tree_of(source).body
-        if isinstance(node, IMPORTS)
-    }
+@dataclass(frozen=True)
+class Statement:
+    """A statement at the top level of a section; of an import, one for each name.
+
+    number       of its node in the section
+    first, last  its lines, from 1, with decorators
+    defines      the names that it binds
+    uses         the names that it, or a function in it, looks up outside
+    """
+
+    node: Any
+    number: int
+    first: int
+    last: int
+    defines: frozenset[str]
+    uses: frozenset[str]
 
 
-def imported(imports: dict[str, list[str]], *sources: str) -> dict[str, Any]:
-    """What those import statements bind, {statement: names}, that these sources use."""
-    words = words_in("\n".join(sources))
-    space: dict[str, Any] = {"__name__": "check"}
-    for statement, names in imports.items():
-        if words & set(names):
-            exec(statement, space)
-    return space
+Statements = frozenset[Statement]
 
 
 @functools.cache  # the same for each submission
-def words_in(source: str) -> frozenset[str]:
-    """The words of a section, which include all names that it uses."""
-    return frozenset(re.findall(r"\w+", source))
+def statements_of(source: str) -> tuple[Statement, ...]:
+    """The statements of a section."""
+    lines = source.split("\n")
+    statements: list[Statement] = []
+    for number, node in enumerate(cells.tree_of(source).body):
+        first = min(n.lineno for n in (node, *getattr(node, "decorator_list", ())))
+        last = node.end_lineno or node.lineno
+        if isinstance(node, IMPORTS):
+            for alias in node.names:
+                one = copy.copy(node)
+                one.names = [alias]
+                bound = (alias.asname or alias.name).split(".")[0]
+                names = frozenset([bound])
+                statements.append(Statement(one, number, first, last, names, frozenset()))
+            continue
+        table = symtable.symtable("\n".join(lines[first - 1 : last]), "checks", "exec")
+        symbols = table.get_symbols()
+        defines = frozenset(s.get_name() for s in symbols if s.is_assigned() or s.is_imported())
+        uses = frozenset(_globals_in(table))
+        statements.append(Statement(node, number, first, last, defines, uses))
+    return tuple(statements)
 
 
-def needed_sections(section: Section, suite: CheckSuite) -> list[Section]:
-    """The learner-side sections that define a name which `section` uses: itself, or through one of
-    them or a helper of the setup sections.
+def _by_node(source: str) -> list[list[Statement]]:
+    """The statements of a section; in one list those that are one import."""
+    groups = itertools.groupby(statements_of(source), lambda s: s.number)
+    return [list(group) for _, group in groups]
 
-    Other sections may need exercises that come later in the chapter.
+
+def _import_of(parts: list[Statement]) -> ast.stmt:
+    """The import of these names."""
+    node = copy.copy(parts[0].node)
+    node.names = [alias for part in parts for alias in part.node.names]
+    return ast.fix_missing_locations(node)
+
+
+def _globals_in(table: symtable.SymbolTable) -> Iterator[str]:
+    """The global names that a scope, or one within it, looks up."""
+    for symbol in table.get_symbols():
+        if symbol.is_global() if table.get_type() != "module" else symbol.is_referenced():
+            yield symbol.get_name()
+    for inner in table.get_children():
+        yield from _globals_in(inner)
+
+
+def used_by(statements: Iterable[Statement]) -> frozenset[str]:
+    """The names that some statements use."""
+    return frozenset(name for statement in statements for name in statement.uses)
+
+
+@functools.cache  # several checks use the same names
+def needed_statements(names: frozenset[str], sources: tuple[str, ...]) -> Statements:
+    """The statements of shared sections that code which uses these names needs: those that define
+    one of them, those that they need in turn, and those that define nothing and are about
+    something needed, such as `CASES["two"] = 2`.
     """
-    waiting: list[tuple[Names, Names, Section | None]] = [
-        (defines, uses, None) for s in suite.setup for defines, uses in _statements(s.source)
-    ]
-    waiting += [(*_names_of(s.source), s) for s in suite.learner_side]
-    names = _names_of(section.source)[1]
-    needed: list[Section | None] = []
-    while definition := next((entry for entry in waiting if entry[0] & names), None):
-        waiting.remove(definition)
-        names |= definition[1]
-        needed.append(definition[2])
-    return [s for s in suite.learner_side if s in needed]
+    waiting = [statement for source in sources for statement in statements_of(source)]
+    own = {name for s in waiting if not isinstance(s.node, IMPORTS) for name in s.defines}
+    subjects = {s: s.defines or s.uses & own or s.uses for s in waiting}
+    needed: set[Statement] = set()
+    while more := {s for s in waiting if s not in needed and subjects[s] & names}:
+        needed |= more
+        names |= used_by(more)
+    return frozenset(needed)
 
 
-Names = frozenset[str]
+def needed_by(section: Section, suite: CheckSuite) -> Statements:
+    """The statements of a suite's setup and learner-side sections that a section needs."""
+    sources = tuple(shared.source for shared in (*suite.setup, *suite.learner_side))
+    return needed_statements(used_by(statements_of(section.source)), sources)
 
 
-@functools.cache
-def _names_of(source: str) -> tuple[Names, Names]:
-    """The names that a section defines, and those that it uses."""
-    statements = _statements(source)
-    empty: Names = frozenset()
-    return empty.union(*(d for d, _ in statements)), empty.union(*(u for _, u in statements))
+def needed_by_visible(sections: Iterable[cells.Cell]) -> Statements:
+    """The statements of the setup and learner-side sections of a checks.py that the checks which
+    learners have need.
+    """
+    shared: list[str] = []
+    names: set[str] = set()
+    for cell in sections:
+        if cell.title in (SETUP, LEARNER_SIDE):
+            shared.append(cell.source)
+        elif cell.title and HIDDEN not in cell.title.split():
+            names |= used_by(statements_of(cell.source))
+    return needed_statements(frozenset(names), tuple(shared))
 
 
-@functools.cache
-def _statements(source: str) -> list[tuple[Names, Names]]:
-    """The names that each statement of a section defines, and those that it uses."""
-    return [(_defined_by(node), _used_by(node)) for node in cells.tree_of(source).body]
+def shared_code(sections: Iterable[Section], needed: Statements) -> Iterator[CodeType]:
+    """The code of the needed statements of some sections."""
+    for section in sections:
+        if not needed.isdisjoint(statements_of(section.source)):
+            yield _code_of(section.source, section.file, section.line, needed)
 
 
-def _used_by(node: ast.stmt) -> Names:
-    return frozenset(leaf.id for leaf in ast.walk(node) if isinstance(leaf, ast.Name))
-
-
-def _defined_by(node: ast.stmt) -> Names:
-    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-        return frozenset([node.name])
-    if not isinstance(node, (ast.Assign, ast.AnnAssign)):
-        return frozenset()
-    names = [leaf for leaf in ast.walk(node) if isinstance(leaf, ast.Name)]
-    return frozenset(leaf.id for leaf in names if isinstance(leaf.ctx, ast.Store))
+def without_others(source: str, needed: Statements) -> str:
+    """A section without the statements that are not needed and the comments above them; "" if no
+    statement is needed.
+    """
+    rows = source.split("\n")
+    kept: list[str] = []
+    end = 0
+    for parts in _by_node(source):
+        first, last = max(parts[0].first - 1, end), parts[0].last
+        lines = rows[first:last]
+        if chosen := [part for part in parts if part in needed]:
+            if len(chosen) < len(parts):
+                lines = [ast.unparse(_import_of(chosen))]
+            kept += rows[end:first] + lines
+        end = last
+    return "\n".join(kept + rows[end:] * bool(chosen)).strip("\n") if kept else ""
 
 
 def remember_lines(source: str, file: str, line: int) -> None:

@@ -14,7 +14,6 @@
 accepts every file that is not damaged.
 """
 
-import ast
 import json
 import re
 from dataclasses import dataclass
@@ -26,7 +25,14 @@ from typing import Any
 
 from tito.errors import UsageError
 from tito.lesson import cells, given_lines
-from tito.lesson.checks import HIDDEN, IMPORTS, imports_in
+from tito.lesson.checks import (
+    HIDDEN,
+    LEARNER_SIDE,
+    SETUP,
+    Statements,
+    needed_by_visible,
+    without_others,
+)
 
 FOLDER = re.compile(r"(\d+)_([a-z][a-z0-9_]*)")
 FACTS = "lesson.toml"
@@ -219,17 +225,6 @@ class Lesson:
         return [exercise.id for exercise in self.exercises if exercise.name in marked]
 
     @cached_property
-    def imports(self) -> dict[str, list[str]]:
-        """The imports of the setup sections, on which checks rely: {statement: names it binds}."""
-        return imports_in(*(cell.source for cell in self.setup))
-
-    @cached_property
-    def helpers(self) -> str:
-        """The code of the setup sections besides imports: constants and functions of checks."""
-        nodes = [node for cell in self.setup for node in cells.tree_of(cell.source).body]
-        return "\n".join(ast.unparse(node) for node in nodes if not isinstance(node, IMPORTS))
-
-    @cached_property
     def released(self) -> str:
         """The chapter that learners get: a `raise` in place of each solution,
         and where hints are to be had. What a picture that answers a question shows is not told
@@ -277,15 +272,32 @@ class Lesson:
 
     @cached_property
     def released_checks(self) -> str:
-        """The checks.py that learners get, to be read: without the hidden sections."""
+        """The checks.py that learners get, to be read: without the hidden sections, and without
+        what only these need of the setup and learner-side sections.
+        """
         lines = self.checks_source.text.split("\n")
-        hidden: set[int] = set()
         starts = [cell.line - cell.gap for cell in self.checks_source.cells] + [len(lines) + 1]
+        rows: list[str] = []
         for cell, start, end in zip(self.checks_source.cells, starts, starts[1:]):
-            if HIDDEN in cell.title.split():
-                hidden |= set(range(start, end))
-        rows = [line for number, line in enumerate(lines, 1) if number not in hidden]
+            source = self.visible_part(cell)
+            if source == cell.source:
+                rows += lines[max(start - 1, 0) : end - 1]
+            elif source:
+                rows += [lines[start - 1], *source.split("\n"), "", ""]
         return "\n".join(rows).rstrip("\n") + "\n"
+
+    def visible_part(self, cell: cells.Cell) -> str:
+        """The part of a section of checks.py that learners get, or ""."""
+        if HIDDEN in cell.title.split():
+            return ""
+        if cell.title not in (SETUP, LEARNER_SIDE):
+            return cell.source
+        return without_others(cell.source, self.needed_by_visible)
+
+    @cached_property
+    def needed_by_visible(self) -> Statements:
+        """The statements of setup and learner-side sections that learners get."""
+        return needed_by_visible(self.checks_source.cells)
 
     @cached_property
     def solutions(self) -> str:

@@ -17,7 +17,7 @@ from small_course import edit, make_course, with_question
 from tito import files
 from tito.author import leaks, release
 from tito.errors import TitoError
-from tito.lesson import course, notebook
+from tito.lesson import course, lesson_format, notebook
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 MISTAKES = """\
@@ -379,6 +379,56 @@ def test_a_long_line_of_a_hidden_check_in_the_packages_own_modules_is_found(smal
     path.write_text(f"def again(total):\n    {secret}\n", encoding="utf-8")
     _, err = tito(small_course, "release", tmp_path / "release", code=3)
     assert "tinytorch/extra.py would give away a line of a solution or a hidden check" in err
+
+
+HELPER = """\
+# %% setup
+from math import fsum
+
+
+# The truth.
+def doubled_sum_by_hand(numbers):
+    return fsum(2 * number for number in numbers)
+
+
+# %% total points"""
+
+
+def with_helper(root):
+    """The course, with a helper of which one hidden check makes use."""
+    path = root.lesson("sums").script.with_name("checks.py")
+    text = path.read_text(encoding="utf-8").replace("# %% total points", HELPER)
+    text = text.replace("assert total([2]) == 4", "assert total([2]) == doubled_sum_by_hand([2])")
+    path.write_text(text, encoding="utf-8")
+    return course.open_root(root.path)
+
+
+def test_what_only_a_hidden_check_needs_is_in_no_file_of_a_release(small_course, tmp_path):
+    folder = release.release(with_helper(small_course), tmp_path / "release").path
+    texts = dict(everything_in(folder))
+    assert sum(name.endswith("02_sums/checks.py") for name in texts) == 3  # one in the wheel
+    assert [
+        n for n, text in texts.items() if "doubled_sum_by_hand" in text or "The truth." in text
+    ] == []
+
+
+@pytest.mark.parametrize("place", ["release", "course"])
+def test_a_release_with_a_helper_of_hidden_checks_is_refused(
+    small_course, tmp_path, monkeypatch, place
+):
+    """It is found in what is released, whatever put it there, and whatever its name."""
+    root = with_helper(small_course)
+    text = root.lesson("sums").declared.checks_source.text.replace("doubled_sum_by_hand", "hand")
+    if place == "release":
+        visible = text[: text.index("# %% total hidden")]
+        monkeypatch.setattr(lesson_format.Lesson, "released_checks", visible)
+        where = "checks.py"
+    else:
+        (root.path / "LICENSE").write_text("see doubled_sum_by_hand(numbers)\n", encoding="utf-8")
+        where = "LICENSE"
+    with pytest.raises(TitoError, match=f"{where} would give away the name of a helper"):
+        release.release(root, tmp_path / "release")
+    assert not (tmp_path / "release").exists()
 
 
 def test_a_short_line_of_the_package_that_is_also_in_a_longer_solution_is_no_secret(

@@ -50,18 +50,6 @@ def test_polish_checks_are_visible_and_may_earn_nothing():
     assert polish.strip() in numbers.released_checks
 
 
-def test_setup_gives_the_checks_imports_and_helpers():
-    setup = "# %% setup\nimport numpy as np\nfrom math import pi, tau as t\n\nNEAR = 1e-9\n\n"
-    numbers = lesson(checks=NUMBERS_CHECKS.replace("# %% setup\nimport numpy as np\n", setup))
-    assert numbers.imports == {
-        "import numpy as np": ["np"],
-        "from math import pi, tau as t": ["pi", "t"],
-    }
-    assert numbers.helpers == "NEAR = 1e-09"
-    without = lesson("sums")
-    assert (without.setup, without.imports, without.helpers) == ((), {}, "")
-
-
 def test_learner_side_sections_stand_anywhere_and_earn_nothing():
     side = "# %% learner-side\ndef halves(x):\n    return double(x) / 4\n\n\n"
     text = NUMBERS_CHECKS.replace("# %% triple points", f"{side}# %% triple points") + "\n\n" + side

@@ -17,6 +17,7 @@ from tito.grading.judge_process import SubmissionJudge
 from tito.grading.setting import Setting
 from tito.learn import workspace
 from tito.lesson import cells, course, export
+from tito.lesson.checks import statements_of
 from tito.lesson.shared_checks import read_checks
 
 COURSE = course.open_root(Path(__file__).resolve().parents[3])
@@ -187,5 +188,5 @@ def test_a_course_without_the_shared_file_is_reported(sharing):
 @pytest.mark.parametrize("entry", COURSE.lessons, ids=[entry.name for entry in COURSE.lessons])
 def test_no_function_of_the_checks_hides_one_of_the_lesson(entry):
     lesson = entry.declared
-    helpers = {name for node in cells.tree_of(lesson.helpers).body for name in export.defined(node)}
+    helpers = {n for cell in lesson.setup for s in statements_of(cell.source) for n in s.defines}
     assert not helpers & set(export.exported_names(lesson))

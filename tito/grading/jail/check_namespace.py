@@ -6,27 +6,28 @@ import contextlib
 import functools
 import itertools
 import marshal
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from tito.grading.jail import proxy
-from tito.lesson import cells, export
+from tito.lesson import export
 from tito.lesson.checks import (
+    IMPORTS,
     CheckSuite,
     Section,
-    helpers_of,
-    imported,
-    needed_sections,
+    needed_by,
+    shared_code,
+    statements_of,
     suite_of,
-    words_in,
+    used_by,
 )
 from tito.lesson.course import Entry
-from tito.lesson.lesson_format import Check, Lesson
+from tito.lesson.lesson_format import Check
 
 CHECKS_FILE = "checks.py"  # the name of the checks' file in tracebacks
 # numbers: larger arrays are compared only with arrays of equal size or single numbers
@@ -35,56 +36,74 @@ BROAD = 1 << 20
 
 @dataclass
 class Prepared:
-    """The compiled code that a lesson's checks need: the imports of its learner-side sections, and
-    {section: its code}.
+    """What the checks of a lesson need.
+
+    beside  the names that its learner-side sections define
     """
 
     exported: list[str]
-    imports: bytes
-    learner_side: dict[Section, bytes]
-    beside: set[str]
-    lesson: Lesson
+    beside: frozenset[str]
     suite: CheckSuite
 
     @staticmethod
     @functools.cache
     def of(entry: Entry) -> "Prepared":
-        lesson: Lesson = entry.declared
-        sources = [cell.source for cell in lesson.learner_side]
-        words = set(re.findall(r"\w+", "\n".join(sources)))
-        used = "\n".join(line for line, names in lesson.imports.items() if words & set(names))
+        lesson = entry.declared
         suite = suite_of(lesson.checks_source.cells, CHECKS_FILE)
-        codes = {section: marshal.dumps(section.functions) for section in suite.learner_side}
-        beside = {
-            name
-            for source in sources
-            for node in cells.tree_of(source).body
-            for name in export.defined(node)
-        }
-        imports = marshal.dumps(compile(used, "imports", "exec"))
-        return Prepared(export.exported_names(lesson), imports, codes, beside, lesson, suite)
+        shared = [statement for s in suite.learner_side for statement in statements_of(s.source)]
+        beside = frozenset(name for statement in shared for name in statement.defines)
+        return Prepared(export.exported_names(lesson), beside, suite)
 
     def namespace(
         self, session: proxy.Session, check: Check, module: str, modules: Mapping[str, Any]
     ) -> tuple[dict[str, Any], set[str]]:
         """The names that the check uses, as proxies; and those that the learner's lesson lacks."""
-        text = check.cell.source + self.lesson.helpers
-        words = words_in(text)
-        names = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
-        section = Section(check.cell.source, CHECKS_FILE, check.cell.line)
-        codes = [self.learner_side[needed] for needed in needed_sections(section, self.suite)]
-        objects = session.do("load", modules, module, self.exported, names, self.imports, codes)
-        if type(objects) is not dict or not objects.keys() <= set(names):
+        needs = self.needs(check)
+        objects = session.do("load", modules, module, self.exported, needs.names, needs.codes)
+        if type(objects) is not dict or not objects.keys() <= set(needs.names):
             raise proxy.Tampered("its names are no names")
         objects |= {
             name: session.helper(objects[name])
             for name in self.beside & objects.keys()
             if isinstance(objects[name], proxy.Remote)
         }
-        space = TO_THE_END | imported(self.lesson.imports, text) | objects
-        for cell in self.lesson.setup:
-            exec(helpers_of(cell.source, CHECKS_FILE, cell.line), space)
+        space = TO_THE_END | {"__name__": "check"} | objects
+        for code in needs.setup:
+            exec(code, space)
         return space, set(self.exported) - objects.keys()
+
+    def needs(self, check: Check) -> "Needs":
+        section = Section(check.cell.source, CHECKS_FILE, check.cell.line)
+        return _needs(section, self.suite, (*self.exported, *sorted(self.beside)))
+
+
+@dataclass
+class Needs:
+    """What one check needs.
+
+    names  those that the learner's side defines
+    setup  code to run in the judge
+    codes  code to run on the learner's side
+    """
+
+    names: list[str]
+    setup: list[CodeType]
+    codes: list[bytes]
+
+
+@functools.cache  # the same for each submission
+def _needs(section: Section, suite: CheckSuite, names: tuple[str, ...]) -> Needs:
+    needed = needed_by(section, suite)
+    setup = [s for shared in suite.setup for s in statements_of(shared.source) if s in needed]
+    beside = used_by(needed.difference(setup))
+    imports = frozenset(s for s in setup if isinstance(s.node, IMPORTS) and s.defines & beside)
+    used = used_by([*statements_of(section.source), *setup])
+    codes = (*shared_code(suite.setup, imports), *shared_code(suite.learner_side, needed))
+    return Needs(
+        [name for name in names if name in used],
+        [*shared_code(suite.setup, needed)],
+        [marshal.dumps(code) for code in codes],
+    )
 
 
 def close_in_shape(

@@ -151,14 +151,13 @@ class Agent:
         name: str,
         exported: list[str],
         wanted: list[str],
-        imports: bytes,
         learner_side: list[bytes],
     ) -> dict[str, Any]:
         """{name: object} of the wanted names that the lesson's module `name` defines, or its
         learner-side cells, if these are to run.
 
         modules   code of the package's modules, see Lessons, besides those that all forks have
-        exported  the names that learner-side cells see, besides what the code of `imports` binds
+        exported  the names that learner-side cells see
         """
         modules = self.modules | modules
         self.files = set(modules)
@@ -169,12 +168,9 @@ class Agent:
             for name in (exported if learner_side else wanted)
             if hasattr(module, name)
         }
-        if learner_side:
-            names: dict[str, Any] = {"__name__": "check"}
-            exec(marshal.loads(imports), names)
-            space = names | space
-            for code in learner_side:
-                exec(marshal.loads(code), space)
+        space["__name__"] = "check"
+        for code in learner_side:
+            exec(marshal.loads(code), space)
         return {name: space[name] for name in wanted if name in space}
 
     def array(self, x: Any) -> Any:
@@ -326,12 +322,11 @@ def rehearse(wire: Any) -> None:
     ours, theirs = socket.socketpair()
     text = "import numpy as np\n\ndef double(x):\n    return 2 * np.asarray(x)\n"
     code = marshal.dumps(compile(text, "rehearsal", "exec"))
-    nothing = marshal.dumps(compile("", "imports", "exec"))
     function = object()
     for _ in range(REHEARSALS):
         agent = Agent(theirs, wire, {})
         for request in (
-            ["load", {"rehearsal": code}, "rehearsal", ["double"], ["double"], nothing, []],
+            ["load", {"rehearsal": code}, "rehearsal", ["double"], ["double"], []],
             ["call", function, [1.0, 2.0]],
         ):
             writer = wire.Writer(lambda x: ["h", 0])  # the function is what the agent handed out

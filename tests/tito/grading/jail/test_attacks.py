@@ -957,7 +957,6 @@ def answers(jail, code, *idioms):
         "course.lesson",
         ["Object"],
         ["Object"],
-        marshal.dumps(compile("", "imports", "exec")),
         [],
     )
     told = []

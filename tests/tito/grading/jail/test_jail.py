@@ -143,7 +143,6 @@ def test_modules_that_need_no_lesson_are_imported_once_for_all_forks():
                 "course.core.lesson",
                 ["other", "ready", "waiting"],
                 ["other", "ready", "waiting"],
-                b"",
                 [],
             )
             found.append({name: module.pid for name, module in there.items()} | {"own": fork.pid})

@@ -139,7 +139,6 @@ def there(jail):
         "course.lesson",
         [],
         [],
-        b"",
         [],
     )
     yield proxy.Module(session, "course.lesson")
