@@ -24,7 +24,16 @@ from tito.author.release import make_stage, move
 from tito.errors import MachineError, UsageError
 from tito.lesson import export, notebook
 from tito.lesson.cells import Cell
-from tito.lesson.checks import HIDDEN, LEARNER_SIDE, SETUP, TEST
+from tito.lesson.checks import (
+    HIDDEN,
+    LEARNER_SIDE,
+    SETUP,
+    TEST,
+    needed_statements,
+    statements_of,
+    used_by,
+    without_others,
+)
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Lesson
 
@@ -85,7 +94,9 @@ def course_files(source: Root, lessons: list[Entry]) -> dict[str, str | bytes]:
 
 
 def source_notebook(lesson: Lesson) -> str:
-    """nbgrader's source notebook (text): the chapter with solutions, a cell for each check."""
+    """nbgrader's source notebook (text): the chapter with solutions, a cell for each section of
+    checks. What only hidden checks need is beside them, where nbgrader takes it out.
+    """
     book = json.loads(notebook.to_notebook(lesson.source.text, lesson))
     out, sections = [], [cell for cell in lesson.checks_source.cells if cell.title]
     end = 1 + max(n for n, section in enumerate(sections) if "points" in section.metadata)
@@ -96,23 +107,44 @@ def source_notebook(lesson: Lesson) -> str:
         if not exercise:
             out.append(cell)
             continue
-        while sections and sections[0].title in (SETUP, LEARNER_SIDE):
-            section = sections.pop(0)
-            out.append(_read_only(f"{section.title}-{section.number}", section.source))
-        while sections and sections[0].title.split()[0] == exercise:
-            section = sections.pop(0)
-            out.append(_graded(exercise, section, HIDDEN in section.title.split()))
-    book["cells"] = out
+        last = max(n for n, s in enumerate(sections) if s.title.split()[0] == exercise)
+        for section in sections[: last + 1]:  # with the shared sections above it
+            if section.title.split()[0] == exercise:
+                out.append(_graded(lesson, section))
+            elif section.title not in (SETUP, LEARNER_SIDE):
+                continue
+            elif text := lesson.visible_part(section):
+                out.append(_read_only(f"{section.title}-{section.number}", text))
+            sections.remove(section)
+    book["cells"] = _with_different_ids(out)
     return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
 
 
-def _graded(exercise: str, section: Cell, hidden: bool) -> NotebookCell:
+def _graded(lesson: Lesson, section: Cell) -> NotebookCell:
     calls = "\n".join(f"{function}()" for function in TEST.findall(section.source))
     text = f"{section.source}\n\n\n{calls}"
-    if hidden:
+    if HIDDEN in section.title.split():
+        shared = [cell.source for cell in (*lesson.setup, *lesson.learner_side)]
+        names = used_by(statements_of(section.source))
+        needed = needed_statements(names, tuple(shared)) - lesson.needed_by_visible
+        helpers = [without_others(source, needed) for source in shared]
+        text = "\n\n\n".join([*filter(None, helpers), text])
         text = f"### BEGIN HIDDEN TESTS\n{text}\n### END HIDDEN TESTS"
-    grade_id = f"check-{exercise}{'-hidden' * hidden}"
+    grade_id = f"check-{'-'.join(section.title.split())}"
     return _cell(grade_id, text, notebook.nbgrader(grade_id, section.metadata["points"]))
+
+
+def _with_different_ids(rows: list[NotebookCell]) -> list[NotebookCell]:
+    """Cells whose grade ids nbgrader accepts. The polish checks of an exercise and an exercise
+    named `...-polish` would have the same.
+    """
+    ids: set[str] = set()
+    for cell in rows:
+        if meta := cell["metadata"].get("nbgrader"):
+            while meta["grade_id"] in ids:
+                meta["grade_id"] = cell["id"] = meta["grade_id"] + "-more"
+            ids.add(meta["grade_id"])
+    return rows
 
 
 def _read_only(grade_id: str, text: str) -> NotebookCell:

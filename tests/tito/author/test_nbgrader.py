@@ -1,5 +1,6 @@
 """tito/author/nbgrader.py: source notebooks that nbgrader takes, with every check in them."""
 
+import ast
 import json
 import os
 import shutil
@@ -10,9 +11,12 @@ from pathlib import Path
 import pytest
 from commands import tito
 
-from tito.author import nbgrader
+from tito.author import leaks, nbgrader
 from tito.errors import TitoError
-from tito.lesson import course
+from tito.lesson import cells, course
+from tito.lesson.export import defined
+
+COURSE = course.open_root(Path(__file__).resolve().parents[3])
 
 HELPER = """
 # %% learner-side
@@ -62,11 +66,65 @@ def test_hidden_checks_stand_between_nbgraders_markers(small_course):
     }
 
 
+def reopened(root, name, old, new):
+    """A lesson, after a change of its checks."""
+    path = root.lesson(name).script.with_name("checks.py")
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    return course.open_root(root.path).lesson(name).declared
+
+
+def test_what_only_hidden_checks_need_is_beside_them(small_course):
+    """nbgrader takes nothing out of a cell that earns no points."""
+    shared = "# %% setup\nimport string\n\nBASE = 3\n\n\ndef secret(x):\n    return x + BASE\n\n\n"
+    shared += "def seen(x):\n    return x - BASE\n\n\n# %% total points"
+    lesson = reopened(small_course, "sums", "# %% total points", shared)
+    lesson = reopened(small_course, "sums", "== 6,", "== seen(9),")
+    lesson = reopened(small_course, "sums", "total([2]) == 4", "total([2]) == secret(1)")
+    texts = [code_of(cell) for cell in cells_of(lesson) if "BASE" in code_of(cell)]
+    visible = "BASE = 3\n\n\ndef seen(x):\n    return x - BASE"
+    hidden = "### BEGIN HIDDEN TESTS\ndef secret(x):\n    return x + BASE\n\n\ndef test_total"
+    assert texts[0] == visible and texts[1].startswith(hidden) and len(texts) == 2
+
+
+@pytest.mark.parametrize("name", ["triple", "double-polish", "double-hidden", "double-polish-more"])
+def test_each_cell_has_its_own_grade_id(small_course, name):
+    """nbgrader refuses a notebook in which two cells have one."""
+    for path in small_course.lesson("numbers").script.parent.iterdir():
+        text = path.read_text(encoding="utf-8")
+        for old in ('"triple"', "# %% triple", "## triple"):
+            text = text.replace(old, old.replace("triple", name))
+        path.write_text(text, encoding="utf-8")
+    more = "# %% double polish points=0\ndef test_a():\n    assert double(0) == 0\n\n\n"
+    more += "# %% double hidden points=1\ndef test_b():\n    assert double(9) == 18\n\n\n"
+    lesson = reopened(small_course, "numbers", f"# %% {name}", f"{more}# %% {name}")
+    rows = cells_of(lesson)
+    ids = [c["metadata"]["nbgrader"]["grade_id"] for c in rows if "nbgrader" in c["metadata"]]
+    assert len(ids) == len({*ids}) == 7 and len({c["id"] for c in rows}) == len(rows)
+    book = cells.parse(Path("numbers.ipynb"), nbgrader.source_notebook(lesson))
+    assert [cell.exercise for cell in book.cells if cell.exercise] == ["double", name]
+    assert [cell.checks for cell in book.cells if cell.checks][:2] == ["double", "double-polish"]
+
+
+@pytest.mark.parametrize("entry", COURSE.lessons, ids=[entry.name for entry in COURSE.lessons])
+def test_a_real_lesson_has_different_grade_ids_and_shows_no_hidden_code(entry):
+    lesson = entry.declared
+    rows = cells_of(lesson)
+    ids = [c["metadata"]["nbgrader"]["grade_id"] for c in rows if "nbgrader" in c["metadata"]]
+    assert len(ids) == len({*ids})
+    graded = {name for name in ids if name.startswith("check-")}
+    assert graded == {"-".join(["check", *check.cell.title.split()]) for check in lesson.checks}
+    hidden = set(leaks.needless_names(lesson.checks_source))
+    texts = [code_of(cell) for cell in rows if cell["cell_type"] == "code"]
+    shown = [text for text in texts if "BEGIN HIDDEN TESTS" not in text]
+    trees = [ast.parse(text) for text in shown if any(name in text for name in hidden)]
+    assert [
+        name for tree in trees for node in tree.body for name in defined(node) if name in hidden
+    ] == []
+
+
 def test_learner_side_code_comes_before_the_checks_that_need_it(small_course):
-    path = small_course.lesson("numbers").script.with_name("checks.py")
-    text = path.read_text(encoding="utf-8").replace("\n# %% triple points=1", HELPER)
-    path.write_text(text, encoding="utf-8")
-    lesson = course.open_root(small_course.path).lesson("numbers").declared
+    lesson = reopened(small_course, "numbers", "\n# %% triple points=1", HELPER)
+    lesson = reopened(small_course, "numbers", "triple(2) == 6,", "Doubling().go(3) == 6,")
     ids = [c["metadata"].get("nbgrader", {}).get("grade_id") or "" for c in cells_of(lesson)]
     helper = next(number for number, name in enumerate(ids) if name.startswith("learner-side"))
     assert ids.index("numbers-triple") < helper < ids.index("check-triple")
@@ -86,13 +144,46 @@ def test_the_command_writes_a_course_and_nothing_over_another(small_course, tmp_
         nbgrader.write(small_course, tmp_path / "nbgrader")
 
 
+def with_programs():
+    """PATH, with the programs that nbgrader starts."""
+    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+
+@pytest.mark.slow
+def test_nbgrader_accepts_the_notebook_of_every_lesson(tmp_path, monkeypatch):
+    """In this process, and without running them: the book runs each lesson."""
+    pytest.importorskip("nbgrader")
+    from nbgrader.apps import NbGraderAPI
+    from nbgrader.preprocessors import CheckCellMetadata
+    from nbgrader.validator import Validator
+    from traitlets.config import Config
+
+    folder = tmp_path / "nbgrader"
+    nbgrader.write(COURSE, folder)
+    monkeypatch.setenv("PATH", with_programs())
+    settings = Config()
+    settings.CourseDirectory.root = str(folder)
+    settings.CourseDirectory.course_id = "all"
+    api = NbGraderAPI(config=settings)
+    for entry in COURSE.lessons:
+        made = api.generate_assignment(entry.name)
+        assert made["success"], (entry.name, made["error"] or made["log"])
+        path = folder / "release" / entry.name / f"{entry.name}.ipynb"
+        text = path.read_text(encoding="utf-8")
+        hidden = [check.function for check in entry.declared.checks if check.hidden]
+        helpers = [f"def {name}(" for name in leaks.needless_names(entry.declared.checks_source)]
+        assert [name for name in hidden + helpers if name in text] == []
+        found = Validator(preprocessors=[CheckCellMetadata]).validate(str(path))
+        unanswered = found.pop("failed", [])
+        assert found == {} and len(unanswered) == len(entry.declared.questions)
+
+
 @pytest.mark.slow
 def test_nbgrader_gives_the_solution_all_points_and_the_release_none(small_course, tmp_path):
     pytest.importorskip("nbgrader")
     folder = tmp_path / "nbgrader"
     nbgrader.write(small_course, folder)
-    programs = Path(sys.executable).parent
-    environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    environment = os.environ | {"PATH": with_programs()}
 
     def run(*words):
         done = subprocess.run(
