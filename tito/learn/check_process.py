@@ -38,6 +38,7 @@ from typing import Any, TextIO
 from tito.learn.run_checks import MOST_FRAMES, CheckTimeout, Event, describe_error, run_checks
 from tito.lesson.checks import CheckSuite, remember_lines
 from tito.lesson.outcome import cut
+from tito.lesson.random_start import restart
 
 MOST_LATE = 2  # checks may run out of time; then the others are not tried
 MOST_WARNINGS = 10  # of a check are passed on
@@ -190,6 +191,7 @@ def answer(request: Request, emit: Emit) -> None:
     sys.breakpointhook = _no_debugger
     finder = FreshFinder(request["root"], request["package"], request["texts"])
     sys.meta_path.insert(0, finder)
+    restart()
     try:
         with limited(request["seconds"]):
             module = importlib.import_module(f"{request['package']}.{request['module']}")
@@ -216,7 +218,8 @@ def _run_suites(request: Request, names: dict[str, Any], finder: FreshFinder, em
     late = 0
     for suite, space in ((course, exported), (own, names)):
         recorder = Recorder(request["seconds"], finder)
-        for event in run_checks(suite, space, request["ids"], finder.is_learners, recorder.record):
+        process = finder.is_learners, recorder.record, request["package"]
+        for event in run_checks(suite, space, request["ids"], *process):
             if event["event"] == "check":
                 event |= {"output": cut(recorder.output.text()), "warnings": recorder.warnings}
             emit(event)

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 from typing import Any
 
+from tito import import_hook
 from tito.lesson.checks import (
     CheckFunction,
     CheckSuite,
@@ -19,6 +20,7 @@ from tito.lesson.checks import (
     shared_code,
 )
 from tito.lesson.outcome import call_in, cut, explain, none_parameters, unwritten_exercise
+from tito.lesson.random_start import namespaces, restart
 
 MOST_FRAMES = 20  # of an error are passed on
 
@@ -38,15 +40,17 @@ class Incomplete(Exception):
 
 def run_checks(
     suite: CheckSuite,
-    namespace: Mapping[str, Any],
+    namespace: dict[str, Any],
     ids: Collection[str],
     is_learners: Callable[[FrameType], bool],
     around: Callable[[], AbstractContextManager[None]] = nullcontext,
+    package: str = import_hook.PACKAGE,
 ) -> Iterator[Event]:
     """Run the checks with these ids, in the order of the suite, on the names of `namespace`.
 
     is_learners  whether a frame of an error runs the learner's code
     around       makes a `with` block for each check
+    package      of the learner's modules
 
     Yields {"event": "begin", "id"} before each check and {"event": "check", "id", "seconds",
     "status", "message", "frames"} after it, with "unwritten" for a check that reached an exercise
@@ -63,6 +67,7 @@ def run_checks(
         yield {"event": "begin", "id": check.id}
         began = time.perf_counter()
         result: Event = {"status": "passed", "message": "", "frames": []}
+        restore = restart([namespace, *namespaces(package)])
         try:
             with around():
                 _run(check, suite, namespace)
@@ -70,6 +75,8 @@ def run_checks(
             raise
         except BaseException as error:  # noqa: BLE001  whatever it is, it is the check's result
             result = describe_error(error, is_learners, check.section.file)
+        finally:
+            restore()
         if result["status"] == "timeout":
             late.add(section)
         seconds = time.perf_counter() - began

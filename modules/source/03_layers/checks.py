@@ -553,14 +553,17 @@ def test_a_sequential_may_hold_a_sequential():
 
 
 def test_a_part_of_a_sequential_is_a_sequential():
-    net = Sequential(Dense(2, 3), Tensor.relu, Dense(3, 7), Tensor.tanh)
+    first, last = Dense(2, 3, rng=1), Dense(3, 7, rng=2)
+    net = Sequential(first, Tensor.relu, last, Tensor.tanh)
     assert len(net) == 4 and len(net[1:]) == 3, (
         f"len(net) should be 4 and len(net[1:]) 3, yours are {len(net)} and {len(net[1:])}"
     )
-    x = Tensor([[1.0, 2.0]])
-    assert np.allclose(net[:3](x).tanh().data, net(x).data), (
-        "the first three layers, then tanh, should compute what the whole network computes"
-    )
+    x = np.array([[1, 2], [-1, 2], [3, -2]], "float32")
+    w, v = np.asarray(first.weights), np.asarray(last.weights)
+    wanted = np.maximum(x @ w, 0) @ v
+    expect(net[:3](Tensor(x)).data, wanted, "the result of net[:3]", near=(1e-5, 1e-6))
+    case = "the result of the whole network, which ends with tanh,"
+    expect(net(Tensor(x)).data, np.tanh(wanted), case, near=(1e-5, 1e-6))
 
 
 # %% sequential hidden points=1
@@ -890,14 +893,14 @@ def state_before_and_after(net):
     return state, state_dict(net)
 
 
-def net_after_change_of(state, net):
-    """The state of `net` when it has loaded `state`, whose arrays were overwritten with 99
+def outputs_after_change_of(state, net, x):
+    """The outputs of `net` when it has loaded `state`, whose arrays were overwritten with 99
     afterwards."""
     state = {name: np.array(array) for name, array in state.items()}
     load_state_dict(net, state)
     for array in state.values():
         array[...] = 99
-    return state_dict(net)
+    return net(Tensor(x)).data
 
 
 def held_from_before(net, state):
@@ -1164,10 +1167,9 @@ def test_nothing_is_shared_with_the_state():
         "weights": np.array([[1, 2, 3]], "float32"),
         "bias": np.array([4, 5, 6], "float32"),
     }
-    loaded = net_after_change_of(state, Dense(1, 3))
-    for name, array in state.items():
-        case = f"the module's {name}, after the loaded arrays were changed,"
-        expect(loaded[name], array, case, "Copy the numbers")
+    outputs = outputs_after_change_of(state, Dense(1, 3), np.array([[2], [-1]], "float32"))
+    case = "the outputs for 2 and -1, after the loaded arrays were changed,"
+    expect(outputs, [[6, 9, 12], [3, 3, 3]], case, "Copy the numbers")
 
 
 def test_two_tensors_of_the_module_can_be_exchanged():

@@ -4,6 +4,7 @@ and replacements for a few functions of Python and NumPy that a learner's answer
 
 import contextlib
 import functools
+import inspect
 import itertools
 import marshal
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tito.grading.jail import proxy
-from tito.lesson import export
+from tito.lesson import export, random_start
 from tito.lesson.checks import (
     IMPORTS,
     CheckSuite,
@@ -32,6 +33,7 @@ from tito.lesson.lesson_format import Check
 CHECKS_FILE = "checks.py"  # the name of the checks' file in tracebacks
 # numbers: larger arrays are compared only with arrays of equal size or single numbers
 BROAD = 1 << 20
+START = marshal.dumps(compile(inspect.getsource(random_start), "random_start", "exec"))
 
 
 @dataclass
@@ -59,7 +61,8 @@ class Prepared:
     ) -> tuple[dict[str, Any], set[str]]:
         """The names that the check uses, as proxies; and those that the learner's lesson lacks."""
         needs = self.needs(check)
-        objects = session.do("load", modules, module, self.exported, needs.names, needs.codes)
+        wanted = self.exported, needs.names, START, needs.codes
+        objects = session.do("load", modules, module, *wanted)
         if type(objects) is not dict or not objects.keys() <= set(needs.names):
             raise proxy.Tampered("its names are no names")
         objects |= {

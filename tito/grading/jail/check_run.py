@@ -16,6 +16,7 @@ from tito.grading.jail.check_namespace import CHECKS_FILE, Prepared, standing_in
 from tito.grading.jail.jail import Fork, Jail, JailFailed, strongest, waited
 from tito.grading.jail.modules import Code, public_modules
 from tito.grading.setting import EXCUSED, GRACE, Setting
+from tito.lesson import random_start
 from tito.lesson.checks import functions_of, remember_lines
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Check
@@ -135,6 +136,7 @@ class CheckRunner:
         excused = excused_seconds(fork, (EXCUSED - 1) * seconds)
         session = proxy.Session(fork.sock, time.monotonic() + seconds, excused)
         talk = Talk(subject, prepared, check, session, seconds)
+        restore = random_start.restart()  # for what the check draws itself
         try:
             with (
                 standing_in(session, self.root.package, subject.entry),
@@ -144,6 +146,8 @@ class CheckRunner:
                 talk.run()
         except proxy.Stop as error:  # also when the time was up while the words were made
             talk.words = talk.words_of(error)
+        finally:
+            restore()
         self.waited = excused() if time.monotonic() > began + NOTICED else 0.0
         self.received[check.hidden] += session.received
         exit_code = self.end(fork, talk.died)

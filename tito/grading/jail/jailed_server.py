@@ -151,6 +151,7 @@ class Agent:
         name: str,
         exported: list[str],
         wanted: list[str],
+        random_start: bytes,
         learner_side: list[bytes],
     ) -> dict[str, Any]:
         """{name: object} of the wanted names that the lesson's module `name` defines, or its
@@ -158,11 +159,16 @@ class Agent:
 
         modules   code of the package's modules, see Lessons, besides those that all forks have
         exported  the names that learner-side cells see
+        random_start  code of the module of this name, in tito.lesson
         """
         modules = self.modules | modules
         self.files = set(modules)
         sys.meta_path.insert(0, Lessons(modules))
+        start: dict[str, Any] = {}
+        exec(marshal.loads(random_start), start)
+        start["restart"]()
         module = importlib.import_module(name)
+        start["restart"](start["namespaces"](name.partition(".")[0]))
         space = {
             name: getattr(module, name)
             for name in (exported if learner_side else wanted)
@@ -322,11 +328,13 @@ def rehearse(wire: Any) -> None:
     ours, theirs = socket.socketpair()
     text = "import numpy as np\n\ndef double(x):\n    return 2 * np.asarray(x)\n"
     code = marshal.dumps(compile(text, "rehearsal", "exec"))
+    text = "def restart(spaces=()): pass\ndef namespaces(package): pass"
+    start = marshal.dumps(compile(text, "rehearsal", "exec"))
     function = object()
     for _ in range(REHEARSALS):
         agent = Agent(theirs, wire, {})
         for request in (
-            ["load", {"rehearsal": code}, "rehearsal", ["double"], ["double"], []],
+            ["load", {"rehearsal": code}, "rehearsal", ["double"], ["double"], start, []],
             ["call", function, [1.0, 2.0]],
         ):
             writer = wire.Writer(lambda x: ["h", 0])  # the function is what the agent handed out

@@ -22,7 +22,7 @@ from tito.author import forged_answers
 from tito.cli.instructor.similar import read_works
 from tito.grading.intake import archives, collect
 from tito.grading.intake.open_submission import open_submission
-from tito.grading.jail import check_run, proxy, reader, wire
+from tito.grading.jail import check_namespace, check_run, proxy, reader, wire
 from tito.grading.jail.check_namespace import TO_THE_END, close_in_shape, zip_to_the_end
 from tito.grading.jail.check_run import CheckRunner
 from tito.grading.judge_process import SubmissionJudge
@@ -957,6 +957,7 @@ def answers(jail, code, *idioms):
         "course.lesson",
         ["Object"],
         ["Object"],
+        check_namespace.START,
         [],
     )
     told = []

@@ -17,8 +17,8 @@ from processes import children
 
 from tito.errors import MachineError, TitoError
 from tito.grading import setting
+from tito.grading.jail import check_namespace, proxy
 from tito.grading.jail import jail as jails
-from tito.grading.jail import proxy
 from tito.grading.jail.jail import Jail, JailFailed
 
 LINUX = sys.platform == "linux"
@@ -143,6 +143,7 @@ def test_modules_that_need_no_lesson_are_imported_once_for_all_forks():
                 "course.core.lesson",
                 ["other", "ready", "waiting"],
                 ["other", "ready", "waiting"],
+                check_namespace.START,
                 [],
             )
             found.append({name: module.pid for name, module in there.items()} | {"own": fork.pid})

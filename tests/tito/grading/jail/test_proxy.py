@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tito.grading.jail import proxy, wire
+from tito.grading.jail.check_namespace import START
 from tito.grading.jail.jail import Jail
 
 LESSON = '''
@@ -139,6 +140,7 @@ def there(jail):
         "course.lesson",
         [],
         [],
+        START,
         [],
     )
     yield proxy.Module(session, "course.lesson")
