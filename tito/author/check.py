@@ -413,15 +413,15 @@ def check_graded_alike(
 
 def check_forged_answers(lesson: Lesson, grade: Grade, every: int) -> Finding:
     """Whether the judge gives no points for forged answers."""
-    uniform = list(forged_answers.uniform_answers(lesson).items())[::every]
+    uniform = forgeries(lesson, every)
     altered = list(forged_answers.altered_answers(lesson).items())[::every]
     problems = [
         f"{c.name} passes when every answer is {answer}"
-        for answer, text in uniform
-        for c in grade(text, lesson.checks)
+        for answer, text, checks in uniform
+        for c in grade(text, checks)
         if c.passed
     ]
-    cases = len(uniform) * len(lesson.checks)
+    cases = sum(len(checks) for _, _, checks in uniform)
     for exercise, (wrong, forged) in altered:
         checks = lesson.exercise(exercise).checks
         names = {c.name for c in grade(wrong, checks) if not c.passed}
@@ -433,6 +433,20 @@ def check_forged_answers(lesson: Lesson, grade: Grade, every: int) -> Finding:
             if c.passed and c.name in names
         ]
     return Finding(lesson.name, "forged answers fail", cases, cases - len(problems), problems)
+
+
+def forgeries(lesson: Lesson, every: int) -> list[tuple[str, str, Sequence[Check]]]:
+    """(the answer to everything, a script that gives it, the checks to try with it); of all of
+    them every n-th, beginning with another for each lesson.
+    """
+    helped = forged_answers.checks_with_helpers(lesson)
+    return [
+        *((*row, lesson.checks) for row in forged_answers.uniform_answers(lesson).items()),
+        *(
+            (f"{answer}, of helpers, too", text, helped)
+            for answer, text in forged_answers.helper_answers(lesson).items()
+        ),
+    ][lesson.number % every :: every]
 
 
 def check_chapter(entry: Entry, scratch: ScratchRoots, rights: list[Variant]) -> Finding:

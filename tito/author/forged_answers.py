@@ -2,14 +2,18 @@
 
 `uniform_answers` are lessons without solutions, which return the same for every call, such as
 nothing, zeros, nan, their input, or an error. A check that passes on one of them tests too little.
+In `helper_answers`, the checks' own helpers on the learner's side do the same.
 
 `altered_answers` are solutions with wrong values in the results of one exercise: once as plain
 values, once in objects that are equal to everything they are compared or computed with. A check
 that fails for the plain values but passes for the objects compares on the learner's side.
 """
 
+import ast
+
 from tito.lesson import cells, export
-from tito.lesson.lesson_format import Lesson
+from tito.lesson.checks import needed_statements, statements_of, used_by
+from tito.lesson.lesson_format import Check, Lesson
 
 # One object serves as every function, class, instance and number. VALUE is the value of its
 # attributes, ARRAY its numbers, RESULT the result of a call, SEEN what it does to its arguments.
@@ -89,6 +93,14 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "Anything(*given)",
         "zeroed(given)",
     ),
+    # for `low < found < high`, of which the other process gives all
+    "two nearly equal numbers": ("[1.005, 1.0]", "np.array([1.005, 1.0])", "[1.005, 1.0]"),
+    "a large number": ("1e9", "np.full((), 1e9)", "10**9"),
+    "most of a number": (
+        "19.0",
+        "np.full((), 19.0)",
+        "next((int(0.95 * x) for x in given if isinstance(x, (int, float))), 19)",
+    ),
     "its argument": (
         "self.given[0] if self.given else Anything()",
         "np.asarray(self.given[0]) if self.given else np.zeros(1)",
@@ -107,6 +119,27 @@ class NAME:
     def __init__(self, *given, **named): refuse(*given)"""
 
 
+ARRAY_CLASS = """\
+class NAME(np.ndarray):
+    def __new__(kind, *given, **named):
+        return np.array(given[0] if given else 0.0).view(kind)"""
+SWALLOWS = "def __exit__(self, *error): return True"
+# Helpers of checks run in the learner's process, whose code can replace them.
+HELPERS = """
+
+import builtins
+
+
+def forge(code, space, run=builtins.exec):
+    run(code, space)
+    if getattr(code, "co_filename", "") == "checks.py":
+        space.update({name: Anything() for name in NAMES if name in space})
+
+
+builtins.exec = forge
+"""
+
+
 def anything(answer: str) -> str:
     """The code of a class Anything that gives this answer."""
     value, array, result, *seen = ANSWERS[answer]
@@ -117,16 +150,62 @@ def anything(answer: str) -> str:
 def uniform_answers(lesson: Lesson) -> dict[str, str]:
     """{the answer to everything: a script of this lesson that gives it}"""
     answers = {answer: (anything(answer), ANYTHING_CLASS, "Anything()") for answer in ANSWERS}
-    errors = {error: (REFUSE.replace("ERROR", error), REFUSING_CLASS, "refuse") for error in ERRORS}
-    scripts = {}
-    for answer, (body, kind, value) in {**answers, **errors}.items():
-        definitions = [
-            kind.replace("NAME", name) if name[0].isupper() else f"{name} = {value}"
-            for name in export.exported_names(lesson)
-        ]
-        head = f"# %%\n#| default_exp {lesson.module}\n\n# %%\n#| export\n"
-        scripts[answer] = "\n".join([head + body, *definitions, ""])
-    return scripts
+    lets_errors_pass = anything("itself").replace(SWALLOWS, SWALLOWS.replace("True", "False"))
+    answers["itself, and errors leave its blocks"] = lets_errors_pass, ANYTHING_CLASS, "Anything()"
+    for error in ERRORS:
+        answers[error] = REFUSE.replace("ERROR", error), REFUSING_CLASS, "refuse"
+    for result in ("None", "0", "0.0", "True", "given[0] if given else None", "refuse(*given)"):
+        function = f"lambda *given, **named: {result}"
+        body = f"import numpy as np\n\n{REFUSE.replace('ERROR', ERRORS[0])}"
+        answers[f"an array, of functions {result}"] = body, ARRAY_CLASS, f"({function})"
+    return {
+        answer: lesson_of(lesson, body, kind, value)
+        for answer, (body, kind, value) in answers.items()
+    }
+
+
+def lesson_of(lesson: Lesson, body: str, kind: str, value: str) -> str:
+    """A script of this lesson.
+
+    body   the code before its definitions
+    kind   the code of each class, with NAME for its name
+    value  each function and constant
+    """
+    definitions = [
+        kind.replace("NAME", name) if name[0].isupper() else f"{name} = {value}"
+        for name in export.exported_names(lesson)
+    ]
+    head = f"# %%\n#| default_exp {lesson.module}\n\n# %%\n#| export\n"
+    return "\n".join([head + body, *definitions, ""])
+
+
+def helper_answers(lesson: Lesson) -> dict[str, str]:
+    """The same as `uniform_answers`, but the helpers of the checks that run on the learner's side
+    also give this answer: see HELPERS.
+    """
+    names = [
+        name
+        for cell in lesson.learner_side
+        for statement in statements_of(cell.source)
+        if isinstance(statement.node, (ast.FunctionDef, ast.ClassDef))
+        for name in statement.defines
+    ]
+    return {
+        answer: lesson_of(lesson, anything(answer), ANYTHING_CLASS, "Anything()")
+        + HELPERS.replace("NAMES", repr(names))
+        for answer in ANSWERS
+    }
+
+
+def checks_with_helpers(lesson: Lesson) -> list[Check]:
+    """The checks that need code of learner-side sections."""
+    beside = {s for cell in lesson.learner_side for s in statements_of(cell.source)}
+    shared = tuple(cell.source for cell in (*lesson.setup, *lesson.learner_side))
+    return [
+        check
+        for check in lesson.checks
+        if beside & needed_statements(used_by(statements_of(check.cell.source)), shared)
+    ]
 
 
 # Appended to a solution: FORM, which is `_wrong` or `_forged`, changes the results of the functions

@@ -119,12 +119,23 @@ def test_arithmetic_rules_agree_with_central_differences():
 
 
 def test_arithmetic_rules_change_no_array():
-    for name in ("add", "subtract", "multiply", "divide", "negative"):
-        for n in (0, 1)[: 1 if name == "negative" else 2]:
-            g, a, b = np.array([3.0, -4.0]), np.array([2.0, 5.0]), np.array([-8.0, 0.5])
-            rule(name, n, g, *(a, b)[: 1 if name == "negative" else 2])
-            cause = f"your rule of {name} for input {n} wrote into its arguments"
-            expect([g, a, b], [[3, -4], [2, 5], [-8, 0.5]], "g, a and b afterwards", cause)
+    for name, n, wanted in [
+        ("add", 0, [3, -4]),
+        ("add", 1, [3, -4]),
+        ("subtract", 0, [3, -4]),
+        ("subtract", 1, [-3, 4]),
+        ("multiply", 0, [-24, -2]),
+        ("multiply", 1, [6, -20]),
+        ("divide", 0, [-0.375, -8]),
+        ("divide", 1, [-0.09375, 80]),
+        ("negative", 0, [-3, 4]),
+    ]:
+        g, a, b = np.array([3.0, -4.0]), np.array([2.0, 5.0]), np.array([-8.0, 0.5])
+        found = rule(name, n, g, *(a, b)[: 1 if name == "negative" else 2])
+        cause = f"your rule of {name} for input {n} wrote into its arguments"
+        expect([g, a, b], [[3, -4], [2, 5], [-8, 0.5]], "g, a and b afterwards", cause)
+        case = f"the rule of {name} for input {n}: the gradient for g {g}, a {a}, b {b}"
+        expect(found, wanted, case, near=1e-6)
 
 
 # %% arithmetic hidden points=1
@@ -1279,7 +1290,8 @@ def test_shape_rules_change_no_array():
         ("broadcast_to", g, {"shape": (2, 3)}),
     ]:
         shape = np.shape(given)
-        rule(name, 0, given, x, **options)
+        found = rule(name, 0, given, x, **options)
+        expect(found, np.arange(6.0).reshape(2, 3), f"the gradient of {name}")
         assert (
             given.shape == shape
             and x.shape == (2, 3)

@@ -1000,7 +1000,9 @@ def test_tensors_without_gradient_are_left_out():
 def test_clipping_keeps_dtypes():
     gradients = [np.array([30, 40], "float32"), np.zeros(3, "float32")]
     norm, found, _ = clip_gradients(gradients, 5.0)
+    expect(found[0], [3, 4], "the gradients (30, 40), with max_norm 5,", near=1e-5)
     equal([x.dtype.name for x in found], ["float32"] * 2, "the dtypes of clipped gradients")
+    expect(norm, 50, "the norm of (30, 40)", near=1e-6)
     assert type(norm) is float, f"the norm is a plain float, yours is a {type(norm).__name__}"
     norm, found, _ = clip_gradients([np.zeros(3)], 5.0)
     assert norm == 0 and np.array_equal(found[0], [0, 0, 0]), (

@@ -1042,6 +1042,12 @@ def test_the_generator_decides_the_intervals():
     durations = np.random.default_rng(1).uniform(1, 3, 41).tolist()
     variants = {"a": (durations, [1.0]), "b": (2.0, [1.0])}
     wanted = raced(variants, rounds=40, rng=7)[1]
+    [*_, (name, gain)] = wanted
+    low, high = np.percentile(durations[1:], [20, 80]) / 2
+    assert name == "b" and low < gain[0] < gain[1] < high, (
+        f"a takes 1 to 3 s and b 2 s: the gain of b should be between {low:.3g} and "
+        f"{high:.3g}, yours is {gain}"
+    )
     for _ in range(3):
         got = raced(variants, rounds=40, rng=7)[1]
         assert got and got == wanted, (

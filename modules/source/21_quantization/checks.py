@@ -129,6 +129,22 @@ WHAT_WENT_WRONG = {  # {words of the error: its likely cause}
 }
 
 
+def samples(count=30):
+    """Batches of inputs and targets, for quantization-aware training."""
+    inputs = normal(0, count, 16, 6).astype("float32")
+    return [(x, np.stack([x[:, 0] - x[:, 1], abs(x[:, 2])], axis=1)) for x in inputs]
+
+
+def trained(about, batches, case, causes=""):
+    """Assert that outputs are those of the right training, and of the layers' own weights."""
+    close(about["out"], about["wanted"], case, causes, 1e-4)
+    equal(len(about["layers"]), 2, f"the number of layers with weights, of {case}")
+    (w, bias), (v, other) = about["layers"]
+    by_hand = np.maximum(batches[0][0] @ w + bias, 0) @ v + other
+    close(about["out"], by_hand, f"{case} by hand, from its weights,", near=1e-4)
+    assert len(np.unique(w)) > 2, f"{case}: the weights are {w}"
+
+
 # %% scale points=4
 def test_the_largest_absolute_value_becomes_the_largest_integer():
     x = np.array([0.5, -14.0, 3.5])
@@ -723,39 +739,22 @@ def fake_gradient(x, g, scale, zero_point, low, high):
     return np.array(out), np.array(x.grad)
 
 
-def first_step(layer, bits, group=None):
-    """The outputs in the first step of train_quantized, and what the layer itself computes:
-    rounded, rounded without groups, not rounded."""
-    net, (x, y), seen = Sequential(layer), problem()[1][0], []
+def first_step(kind, w, bias, x, y, bits, group):
+    """The outputs in the first step of train_quantized of one layer with these numbers."""
+    layer, seen = {"Dense": Dense, "Linear": Linear}[kind](*w.shape), []
+    layer.weights.data[...], layer.bias.data[...] = w, bias
 
     def loss(out, y):
         seen.append(np.array(out))
         return squared(out, y)
 
-    train_quantized(net, bits, loss, [(x, y)], group=group)
-    models = quantize_model(net, bits, group=group), quantize_model(net, bits), net
-    return seen[0], *(np.array(model(x)) for model in models)
+    train_quantized(Sequential(layer), bits, loss, [(Tensor(x), Tensor(y))], group=group)
+    return seen[0]
 
 
-def first_steps():
-    """first_step of a Dense and of a Linear: {name: result}"""
-    return {
-        "Dense": first_step(Dense(6, 2, rng=5), 2),
-        "Linear": first_step(Linear(6, 2, rng=5), 2),
-        "Dense, with group=2": first_step(Dense(6, 2, rng=5), 3, 2),
-    }
-
-
-def problem():
-    """A small network, batches, and a loss: for quantization-aware training."""
-    rng = np.random.default_rng(0)
-    net = Sequential(Dense(6, 8, rng=1), ReLU(), Dense(8, 2, rng=2))
-    batches = []
-    for _ in range(30):
-        x = rng.normal(size=(16, 6)).astype("float32")
-        y = np.stack([x[:, 0] - x[:, 1], abs(x[:, 2])], axis=1)
-        batches.append((Tensor(x), Tensor(y)))
-    return net, batches
+def network():
+    """A small network, for quantization-aware training."""
+    return Sequential(Dense(6, 8, rng=1), ReLU(), Dense(8, 2, rng=2))
 
 
 def squared(out, y):
@@ -766,17 +765,17 @@ def absolute(out, y):
     return abs(out - y).mean()
 
 
-def training(bits, lr=None, group=None, loss="squared"):
+def training(batches, bits, lr=None, group=None, loss="squared"):
     """What train_quantized returns, beside a training loop written out, and plain rounding."""
     f = squared if loss == "squared" else absolute
-    net, batches = problem()
+    net, batches = network(), [(Tensor(x), Tensor(y)) for x, y in batches]
     before = state_dict(net)
     options = ({} if lr is None else {"lr": lr}) | ({} if group is None else {"group": group})
     small = train_quantized(net, bits, f, iter(batches), **options)
     after = state_dict(net)
 
     def twin(lr, group):
-        net, _ = problem()
+        net = network()
         net = Sequential(
             FakeQuantizedLinear(net[0], bits, group),
             ReLU(),
@@ -795,6 +794,11 @@ def training(bits, lr=None, group=None, loss="squared"):
         "unchanged": all(np.array_equal(before[name], after[name]) for name in before),
         "learns": len(net.parameters()),
         "out": np.array(small(x)),
+        "layers": [
+            [np.array(layer.weights), np.array(layer.bias)]
+            for layer in small
+            if hasattr(layer, "weights")
+        ],
         "wanted": twin(1e-3 if lr is None else lr, group),
         "default lr": twin(1e-3, group) if lr else None,
         "rounded": np.array(quantize_model(net, bits, group=group)(x)),
@@ -1094,7 +1098,10 @@ def test_the_bytes_of_all_arrays():
 
 # %% size hidden points=1
 def test_sizes_are_ints():
-    assert all(type(size) is int for size in sizes().values()), "size_of should return an int"
+    found = sizes()
+    assert all(type(size) is int for size in found.values()), "size_of should return an int"
+    equal(found["an Embedding(10, 4) whose weight is used twice"], 160, "the size of a table")
+    equal(found["Dense(64, 10)"], 2600, "the size of a Dense(64, 10)")
 
 
 # %% sensitivity points=4
@@ -1646,38 +1653,44 @@ def test_other_grids():
 
 # %% train-quantized points=6
 def test_the_training_computes_with_rounded_weights():
-    causes = {"list index": "no step was made: call train_step for each batch"}
-    found = result_of(first_steps, "train_quantized of a Dense or a Linear", causes)
-    for name, (out, rounded, ungrouped, plain) in found.items():
+    w, bias = normal(5, 6, 2).astype("float32"), np.array([0.5, -2], "float32")
+    [(x, y)] = samples(1)
+    for kind, bits, group in [("Dense", 2, None), ("Linear", 2, None), ("Dense", 3, 2)]:
+        case = f"the outputs of a {kind} in the first step, with group={group},"
+        causes = {"list index": "no step was made: call train_step for each batch"}
+        out = result_of(lambda: first_step(kind, w, bias, x, y, bits, group), case, causes)
+        rounded, ungrouped = [
+            x @ np.multiply(*integers_by_loops(w, bits, size)) + bias for size in (group, None)
+        ]
         causes = {
             "That is training without rounded weights: put a FakeQuantizedLinear in place of "
-            "each Dense; a Linear is one, too": plain,
+            "each Dense; a Linear is one, too": x @ w + bias,
             "Pass the group on to FakeQuantizedLinear": ungrouped,
         }
-        close(out, rounded, f"the outputs of a {name}, in the first step,", causes, 1e-5)
+        close(out, rounded, case, causes, 1e-5)
 
 
 def test_the_result_is_a_trained_and_quantized_model():
     for options in ({"bits": 3}, {"bits": 2, "lr": 0.02}, {"bits": 3, "lr": 0.02, "group": 2}):
         words = ", ".join(f"{name}={value}" for name, value in options.items())
         case = f"train_quantized with {words}"
-        about = result_of(lambda: training(**options), case)
+        batches = samples()
+        about = result_of(lambda: training(batches, **options), case)
         kinds = ["QuantizedLinear", "ReLU", "QuantizedLinear"]
         cause = "return quantize_model(trained, bits, group=group)"
         equal(about["kinds"], kinds, f"the types of the layers after {case}", cause)
         equal(about["bits"], [options["bits"]] * 2, f"the bits of the layers after {case}")
-        wanted, rounded = about["wanted"], about["rounded"]
         causes = {
-            "That is the untrained model, rounded: nothing was trained": rounded,
+            "That is the untrained model, rounded: nothing was trained": about["rounded"],
         }
         if about["default lr"] is not None:
             causes["The learning rate is an argument: pass lr to Adam"] = about["default lr"]
         case = f"the outputs after {case}, 30 batches and Adam,"
-        close(about["out"], wanted, case, causes, 1e-4)
+        trained(about, batches, case, causes)
 
 
 def test_the_original_model_is_not_trained():
-    about = training(3, lr=0.02)
+    about = training(samples(), 3, lr=0.02)
     assert about["unchanged"], (
         "the parameters of the original model have changed. FakeQuantizedLinear uses the "
         "parameters of the layer it is given: copy the model first"
@@ -1686,9 +1699,10 @@ def test_the_original_model_is_not_trained():
 
 
 def test_the_loss_is_an_argument():
-    about = training(3, lr=0.02, loss="absolute")
+    batches = samples()
+    about = training(batches, 3, lr=0.02, loss="absolute")
     case = "the outputs after training with the mean absolute difference as the loss"
-    close(about["out"], about["wanted"], case, near=1e-4)
+    trained(about, batches, case)
 
 
 def test_a_model_with_an_embedding():
@@ -1701,5 +1715,5 @@ def test_a_model_with_an_embedding():
 # %% train-quantized hidden points=1
 def test_other_trainings():
     for options in ({"bits": 4, "lr": 0.05}, {"bits": 2, "group": 3}):
-        about = training(**options)
-        close(about["out"], about["wanted"], f"{options}", near=1e-4)
+        batches = samples(60)
+        trained(training(batches, **options), batches, f"{options}")

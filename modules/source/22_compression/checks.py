@@ -532,8 +532,11 @@ def test_the_other_weights_are_trained_as_usual():
 
 
 def test_attach_returns_the_mask():
-    *_, same = masked_training("SGD", [{"weights": ONE}], 0)
-    assert same, "attach(optimizer) should return the Mask itself: end it with `return self`"
+    history, _, same = masked_training("SGD", [{"weights": ONE}], 1)
+    close(history[1], (START - 0.5) * ONE, "the weights with a mask after 1 step")
+    assert same is True, (
+        "attach(optimizer) should return the Mask itself: end it with `return self`"
+    )
 
 
 def test_two_masks_on_one_optimizer():
@@ -864,6 +867,7 @@ def test_dead_neurons_can_go():
     w2 = W2 * np.array([[1.0], [0.0], [1.0]])  # neuron 1 contributes nothing
     call = lambda: output_pair(W1, B1, w2, B2, [0, 2], x)
     before, after = result_of(call, "a network without its dead neuron", CUT)
+    close(before, np.maximum(x @ W1 + B1, 0) @ w2 + B2, "the outputs of the given layers")
     close(after, before, "the outputs after removing a neuron whose outgoing weights are 0")
 
 
@@ -1030,7 +1034,8 @@ PRODUCT = LX @ LA @ LBB
 def test_the_first_output_is_that_of_the_layer():
     case = "the output of a new LoRA"
     for bias in (LB, None):
-        out, wanted, *_ = result_of(lambda: lora_start(LW, bias, 2, 8.0, LX), case)
+        out, *_ = result_of(lambda: lora_start(LW, bias, 2, 8.0, LX), case)
+        wanted = LX @ LW + (0 if bias is None else bias)
         cause = "B must begin with zeros, so that x A B is 0"
         close(out, wanted, f"{case} {'without' if bias is None else 'with'} a bias", cause)
 
@@ -1210,6 +1215,7 @@ def test_the_dtype_of_the_first_state():
     equal(
         found["w"].dtype.name, "float32", "the dtype for a float32 and a float64 state", cause
     )
+    close(found["w"], [[2, 4]], "the average of [[1, 2]] and [[3, 6]] in float64")
 
 
 # %% average hidden points=1

@@ -72,6 +72,16 @@ def good(small_course):
     return small_course
 
 
+def test_a_sample_of_forged_answers_is_another_for_each_lesson(good):
+    """So the lessons of a course, each with one of forty, are tried with all kinds together."""
+    first, second = [entry.declared for entry in good.lessons]
+    names = [answer for answer, *_ in check.forgeries(first, 1)]
+    assert [answer for answer, *_ in check.forgeries(first, 20)] == names[1::20]
+    assert check.forgeries(second, 20)[0][0] == names[2]
+    assert len({*names}) == len(names) == 42
+    assert sum(name.endswith("of helpers, too") for name in names) == 16
+
+
 @pytest.mark.slow
 def test_a_good_lesson_passes_every_question(good):
     for name in ("numbers", "sums"):
@@ -126,6 +136,19 @@ def test_a_good_lesson_passes_every_question(good):
             "    got = triple(np.array([2.0]))\n    assert all(x == 6 for x in got)",
             "forged answers fail",
             "triple of two is six passes when every answer is nothing in a list",
+        ),
+        (
+            TRIPLE,
+            "    got = triple(2)\n    assert got is not None and type(got * 0.0) is float",
+            "forged answers fail",
+            "triple of two is six passes when every answer is an array, of functions 0.0",
+        ),
+        (
+            TRIPLE,
+            "    got, want = both(2)\n    assert 0.9 * want < got < 1.1 * want\n\n\n"
+            "# %% learner-side\ndef both(x):\n    return [float(triple(x)), float(3 * x)]",
+            "forged answers fail",
+            "triple of two is six passes when every answer is two nearly equal numbers, of helpers",
         ),
         (
             "print(triple(5), LIMIT)",
