@@ -118,7 +118,9 @@ def _code_of(source: str, file: str, line: int, needed: "Statements") -> CodeTyp
     body, tree.body = tree.body, []
     for node, parts in zip(body, _by_node(source)):
         if kept := [part for part in parts if part in needed]:
-            tree.body.append(_import_of(kept) if isinstance(node, IMPORTS) else node)
+            if isinstance(node, IMPORTS):
+                node.names = [part.node.names[0] for part in kept]
+            tree.body.append(node)
     return compile(tree, file, "exec")
 
 
@@ -180,13 +182,6 @@ def _by_node(source: str) -> list[list[Statement]]:
     """The statements of a section; in one list those that are one import."""
     groups = itertools.groupby(statements_of(source), lambda s: s.number)
     return [list(group) for _, group in groups]
-
-
-def _import_of(parts: list[Statement]) -> ast.stmt:
-    """The import of these names."""
-    node = copy.copy(parts[0].node)
-    node.names = [alias for part in parts for alias in part.node.names]
-    return ast.fix_missing_locations(node)
 
 
 def _globals_in(table: symtable.SymbolTable) -> Iterator[str]:
@@ -258,7 +253,9 @@ def without_others(source: str, needed: Statements) -> str:
         lines = rows[first:last]
         if chosen := [part for part in parts if part in needed]:
             if len(chosen) < len(parts):
-                lines = [ast.unparse(_import_of(chosen))]
+                node = copy.copy(parts[0].node)
+                node.names = [part.node.names[0] for part in chosen]
+                lines = [ast.unparse(node)]
             kept += rows[end:first] + lines
         end = last
     return "\n".join(kept + rows[end:] * bool(chosen)).strip("\n") if kept else ""
