@@ -7,7 +7,7 @@ The outcome of a check is an event, a dict. `verdict.py` and `check()` turn it i
 
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 from typing import Any
@@ -67,35 +67,30 @@ def run_checks(
         yield {"event": "begin", "id": check.id}
         began = time.perf_counter()
         result: Event = {"status": "passed", "message": "", "frames": []}
-        restore = restart([namespace, *namespaces(package)])
         try:
             with around():
-                _run(check, suite, namespace)
+                _run(check, suite, namespace, package)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  whatever it is, it is the check's result
             result = describe_error(error, is_learners, check.section.file)
-        finally:
-            restore()
         if result["status"] == "timeout":
             late.add(section)
         seconds = time.perf_counter() - began
         yield {"event": "check", "id": check.id, "seconds": seconds, **result}
 
 
-def _run(check: CheckFunction, suite: CheckSuite, namespace: Mapping[str, Any]) -> None:
+def _run(check: CheckFunction, suite: CheckSuite, namespace: dict[str, Any], package: str) -> None:
     """Run one check. Whatever it raises passes through."""
-    section = check.section
-    needed = needed_by(section, suite)
+    section, restore = check.section, restart([namespace, *namespaces(package)])
     space = dict(namespace) | {"__name__": "check"}
     shared = (*suite.setup, *suite.learner_side)
-    for other in shared:
+    for other in (*shared, section):
         other.remember()
-    for code in shared_code(shared, needed):
-        exec(code, space)
-    section.remember()
-    exec(section.functions, space)
     try:
+        for code in shared_code(shared, needed_by(section, suite)):
+            exec(code, space)
+        exec(section.functions, space)
         space[check.function]()
     except NameError as error:
         if error.name in suite.names and error.name not in namespace:
@@ -104,6 +99,8 @@ def _run(check: CheckFunction, suite: CheckSuite, namespace: Mapping[str, Any]) 
                 "or its line `#| export`?"
             ) from None
         raise
+    finally:
+        restore()
 
 
 def describe_error(

@@ -64,7 +64,7 @@ def bind(holder: Any, name: str, value: Any) -> None:
 
 
 def namespaces(package: str) -> list[dict[str, Any]]:
-    """Those of the package's modules that are imported."""
+    """The namespaces of the package's imported modules."""
     return [
         vars(module)
         for name, module in list(sys.modules.items())

@@ -36,8 +36,8 @@ def under_profile(call):
 
 
 def middle(interval, numbers, case):
-    """Assert that an interval is about that of the bootstrap for the median of 25 or more:
-    in their order it reaches from about .3 to about .7 of them."""
+    """Assert that an interval is about right for the median of 25 or more numbers: in their
+    order it reaches from about .3 to about .7 of them."""
     order = np.sort(numbers)
     low, high = [np.percentile(order, bounds) for bounds in ((16, 44), (56, 84))]
     inside(interval, tuple(low), tuple(high), case)

@@ -136,7 +136,7 @@ def samples(count=30):
 
 
 def trained(about, batches, case, causes=""):
-    """Assert that outputs are those of the right training, and of the layers' own weights."""
+    """Assert that the outputs agree with the right training and with the layers' weights."""
     close(about["out"], about["wanted"], case, causes, 1e-4)
     equal(len(about["layers"]), 2, f"the number of layers with weights, of {case}")
     (w, bias), (v, other) = about["layers"]
