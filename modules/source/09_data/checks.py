@@ -818,7 +818,8 @@ def test_sums_are_accumulated_in_float64():
 
 def test_a_constant_channel_is_found_in_spite_of_rounding():
     rows = np.full((6, 1), 0.7)
-    _, std = channel_statistics(rows)
+    mean, std = channel_statistics(rows)
+    expect(np.ravel(mean), [0.7], "the mean of six rows of 0.7", near=1e-6)
     found = float(np.ravel(std)[0])
     cause = (
         ". Rounding makes it 1.1e-16, not 0: compare the largest value with the smallest"
