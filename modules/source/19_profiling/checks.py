@@ -1124,8 +1124,8 @@ def test_ones_are_copied_into_the_given_array():
     for megabytes in (1, 2):
         found = target_after_copy(megabytes)
         assert found is not None, (
-            "machine makes no array like source: the given line `target = np.empty_like(source)` "
-            f"is missing. {cause}"
+            "machine makes no array like source: the given line "
+            f"`target = np.empty_like(source)` is missing. {cause}"
         )
         case = f"after machine(megabytes={megabytes}), which copies ones into it, `target`"
         expect(found, np.ones(megabytes * 250_000), case, cause)
