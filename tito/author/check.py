@@ -480,7 +480,7 @@ def check_doctests(entry: Entry, scratch: ScratchRoots) -> Finding:
     """Whether the examples in the docstrings of the exported module are true."""
     source = entry.declared.source
     with scratch.borrow(source.text) as (copy, _):
-        export.write_module(copy, export.current(copy, cells.read(copy.script)))
+        export.write_module(copy, export.current(copy, cells.read(copy.script)).whole())
         code = (
             "import doctest, importlib; "
             f"m = importlib.import_module('{entry.root.package}.{entry.declared.module}');"
@@ -502,7 +502,7 @@ def check_doctests(entry: Entry, scratch: ScratchRoots) -> Finding:
 
 def check_package(entry: Entry) -> Finding:
     """Whether the package's module is a fresh export of the chapter."""
-    text = export.current(entry, entry.declared.source).text
+    text = export.current(entry, entry.declared.source).whole().text
     path = entry.module_path
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return Finding(entry.name, "package fresh", 1, 1)

@@ -88,7 +88,7 @@ def course_files(source: Root, lessons: list[Entry]) -> dict[str, str | bytes]:
         if path.is_file() and "__pycache__" not in relative.parts:
             contents[f"package/{relative.as_posix()}"] = path.read_bytes()
     for entry in source.lessons:  # the current modules of the lessons
-        module = export.current(entry, entry.declared.source)
+        module = export.current(entry, entry.declared.source).whole()
         contents[f"package/{entry.relative(entry.module_path)}"] = module.text
     return contents
 

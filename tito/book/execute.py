@@ -163,7 +163,7 @@ def write_package(root: Root, folder: Path) -> Package:
         and "__pycache__" not in path.parts
     }
     for entry in root.lessons:
-        module = export.current(entry, entry.declared.source)
+        module = export.current(entry, entry.declared.source).whole()
         contents[entry.relative(entry.module_path)] = module.text.encode("utf-8")
     # Nothing else of tito.toml: a new due date changes no output.
     words = {"name": root.name, "edition": "", "package": root.package}

@@ -37,8 +37,10 @@ from typing import Any, TextIO
 
 from tito.learn.run_checks import MOST_FRAMES, CheckTimeout, Event, describe_error, run_checks
 from tito.lesson.checks import CheckSuite, remember_lines
-from tito.lesson.outcome import cut
+from tito.lesson.conditions import builtins_for, forbid, importable, no_debugger
+from tito.lesson.outcome import RUNNING, cut
 from tito.lesson.random_start import restart
+from tito.lesson.statements import SECONDS, Statement, statements_of
 
 MOST_LATE = 2  # checks may run out of time; then the others are not tried
 MOST_WARNINGS = 10  # of a check are passed on
@@ -55,12 +57,27 @@ Emit = Callable[[Event], None]
 class FreshFinder:
     """Finds the package under one root, compiled from source now, never from cached bytecode.
 
-    `texts` ({path: text}) are the modules as the caller has read them: what is tested is what was
-    read.
+    texts    {path: text} of the modules as the caller has read them: what is tested is what was
+             read
+    left_out {path: numbers of the statements that are not run}, because the process ended there
+    emit     gets an event for each statement as it begins, and for those that stop
+    seconds  that the statements of a lesson may take together, without imports
+
+    In the modules of lessons, a statement that stops does not stop the others.
     """
 
-    def __init__(self, root: str, package: str, texts: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        root: str,
+        package: str,
+        texts: Mapping[str, str],
+        left_out: Mapping[str, Sequence[int]] | None = None,
+        emit: Emit = lambda event: None,
+        seconds: float = SECONDS,
+    ) -> None:
         self.folder, self.package, self.texts = os.path.join(root, package), package, texts
+        self.left_out, self.emit, self.seconds = left_out or {}, emit, min(seconds, SECONDS)
+        self.builtins = builtins_for(package, importable)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -78,7 +95,7 @@ class FreshFinder:
         return importlib.util.spec_from_file_location(
             name,
             file,
-            loader=_FreshLoader(name, file, self.texts),
+            loader=_FreshLoader(name, file, self),
             submodule_search_locations=[stem] if package else None,
         )
 
@@ -92,21 +109,55 @@ class FreshFinder:
 
 
 class _FreshLoader(importlib.machinery.SourceFileLoader):
-    def __init__(self, name: str, file: str, texts: Mapping[str, str]) -> None:
+    def __init__(self, name: str, file: str, finder: FreshFinder) -> None:
         super().__init__(name, file)
-        self.texts = texts
+        self.finder = finder
+        self.is_lesson = file.startswith(os.path.join(finder.folder, "core", ""))
+
+    def get_text(self) -> str:
+        text = self.finder.texts.get(self.path)
+        return importlib.util.decode_source(self.get_data(self.path)) if text is None else text
 
     def get_code(self, name: str) -> CodeType:
-        text = self.texts.get(self.path)
-        if text is None:
-            text = importlib.util.decode_source(self.get_data(self.path))
-        return compiled(text, self.path)
+        return compiled(self.get_text(), self.path)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if not self.is_lesson:
+            return super().exec_module(module)
+        space, emit = vars(module), self.finder.emit
+        space["__builtins__"] = self.finder.builtins
+        space.pop("__file__", None)  # in the jail there is none
+        left = self.finder.seconds
+        for number, (code, line, names, is_import) in enumerate(
+            statements(self.get_text(), self.path)
+        ):
+            if number in self.finder.left_out.get(self.path, ()):
+                continue
+            event = {"file": self.path, "number": number, "line": line, "names": names}
+            emit({"event": "statement", **event})
+            began = time.process_time()
+            try:
+                with contextlib.nullcontext() if is_import else limited(max(left, 0.001)):
+                    exec(code, space)
+            except CheckTimeout:
+                text = RUNNING.format(self.finder.seconds)
+                emit({"event": "left out", **event, "name": "", "text": text})
+            except BaseException as error:  # noqa: BLE001  whatever it is, the rest counts
+                name, text = type(error).__name__, cut(str(error))
+                emit({"event": "left out", **event, "name": name, "text": text})
+            left -= 0 if is_import else time.process_time() - began
 
 
 @functools.lru_cache(maxsize=256)
 def compiled(text: str, path: str) -> CodeType:
     """The code of a module. The forks of a process have what it has compiled."""
     return compile(text, path, "exec", dont_inherit=True)
+
+
+@functools.lru_cache(maxsize=256)
+def statements(text: str, path: str) -> list[Statement]:
+    """The same of a lesson."""
+    return statements_of(text, path)
 
 
 def main() -> None:
@@ -188,10 +239,14 @@ def answer(request: Request, emit: Emit) -> None:
     """Answer one request. After it, the process only has to end."""
     # Runs after the lesson's threads and its own handlers, and spares the clearing away of NumPy.
     atexit.register(os._exit, 0)
-    sys.breakpointhook = _no_debugger
-    finder = FreshFinder(request["root"], request["package"], request["texts"])
+    sys.breakpointhook = no_debugger
+    where, options = (request["root"], request["package"], request["texts"]), request["left_out"]
+    finder = FreshFinder(*where, options, emit, request["seconds"])
     sys.meta_path.insert(0, finder)
     restart()
+    if not request["demonstrations"]:
+        os.chdir(os.path.abspath(os.sep))  # what is beside the learner is not in the jail
+        sys.addaudithook(forbid)
     try:
         with limited(request["seconds"]):
             module = importlib.import_module(f"{request['package']}.{request['module']}")
@@ -322,16 +377,13 @@ def limited(seconds: float) -> Iterator[None]:
                 raise CheckTimeout(f"waiting for {seconds:g} s: does it sleep, or ask for input?")
 
     # No timer of processor time: it would make the clock that a learner reads advance in steps.
-    signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, seconds / LOOKS, seconds / LOOKS)
+    before = signal.signal(signal.SIGALRM, look)
+    timer = signal.setitimer(signal.ITIMER_REAL, seconds / LOOKS, seconds / LOOKS)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def _no_debugger(*arguments: Any, **options: Any) -> None:
-    raise RuntimeError("breakpoint() needs a terminal: run the lesson itself, `python ..._dev.py`")
+        signal.setitimer(signal.ITIMER_REAL, *timer)  # of a block around this one, or none
+        signal.signal(signal.SIGALRM, before)
 
 
 # What a demonstration shows.
@@ -434,7 +486,9 @@ def _compile_package(request: Request) -> None:
     for path in glob.iglob(files, recursive=True):
         if path not in request["texts"]:
             with contextlib.suppress(Exception), open(path, "rb") as source:
-                compiled(importlib.util.decode_source(source.read()), path)
+                is_lesson = os.path.basename(os.path.dirname(path)) == "core"
+                prepare = statements if is_lesson else compiled
+                prepare(importlib.util.decode_source(source.read()), path)
 
 
 def _import_lower(request: Request) -> None:

@@ -43,7 +43,7 @@ from tito import files, settings
 from tito.errors import Notice, UsageError, WorkError
 from tito.learn import notebook_sync, progress, status
 from tito.learn.runner import export_lesson, test_lesson
-from tito.learn.verdict import TestedModules, place_of, short
+from tito.learn.verdict import LEFT_OUT, TestedModules, place_of, short
 from tito.lesson import course, export
 from tito.lesson.course import Entry, Root
 
@@ -461,7 +461,7 @@ def _blame_lesson(result: MilestoneRun, root: Root, skipped: list[str]) -> bool:
             continue
         first = next((check for check in verdict.checks if check.wrong), None)
         result.lesson, result.remedy = name, f"tito test {name}"
-        if verdict.checks_run:
+        if verdict.checks_run and not LEFT_OUT.search(verdict.reason):
             why = f", first: {first.name}." if first else f": {verdict.reason}"
             result.reason = f"{result.reason.rstrip('.')}. Lesson {name} fails its checks{why}"
         else:  # why the lesson cannot be tested is why the program could not run

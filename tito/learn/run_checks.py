@@ -19,7 +19,15 @@ from tito.lesson.checks import (
     needed_by,
     shared_code,
 )
-from tito.lesson.outcome import call_in, cut, explain, none_parameters, unwritten_exercise
+from tito.lesson.outcome import (
+    LACKS,
+    call_in,
+    cut,
+    explain,
+    missing_name,
+    none_parameters,
+    unwritten_exercise,
+)
 from tito.lesson.random_start import namespaces, restart
 
 MOST_FRAMES = 20  # of an error are passed on
@@ -36,6 +44,10 @@ class CheckTimeout(BaseException):
 
 class Incomplete(Exception):
     """The lesson lacks a name that the course's lesson defines."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(LACKS.format(name, "is its cell gone, or not run yet?"))
+        self.name = name
 
 
 def run_checks(
@@ -55,7 +67,7 @@ def run_checks(
     Yields {"event": "begin", "id"} before each check and {"event": "check", "id", "seconds",
     "status", "message", "frames"} after it, with "unwritten" for a check that reached an exercise
     as it was released. The frames, outermost first, are the learner's code in which an error
-    arose. KeyboardInterrupt passes through.
+    arose; "missing" is the name that an error says is missing. KeyboardInterrupt passes through.
 
     When a check runs out of time, the rest of its section is left out: it would wait as long.
     """
@@ -94,10 +106,7 @@ def _run(check: CheckFunction, suite: CheckSuite, namespace: dict[str, Any], pac
         space[check.function]()
     except NameError as error:
         if error.name in suite.names and error.name not in namespace:
-            raise Incomplete(
-                f"your lesson does not define {error.name}: is its cell gone, "
-                "or its line `#| export`?"
-            ) from None
+            raise Incomplete(error.name) from None
         raise
     finally:
         restore()
@@ -132,9 +141,10 @@ def describe_error(
     if not message:
         nones = none_parameters(learners[-1][0]) if learners else None
         message = explain(name, text, call_in(error, check_file) if check_file else "", nones)
+    missing = error.name if isinstance(error, Incomplete) else missing_name(name, text)
     if isinstance(error, Incomplete):
         places = []
-    return {"status": status, "message": cut(message), "frames": places}
+    return {"status": status, "message": cut(message), "frames": places, "missing": missing}
 
 
 def _known_error(error: BaseException) -> tuple[str, str]:

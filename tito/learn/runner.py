@@ -38,12 +38,15 @@ from tito.learn.verdict import (
 from tito.lesson import cells, export
 from tito.lesson.checks import IMPORTS, TEST, CheckFunction, CheckSuite, Section, suite_of
 from tito.lesson.course import Entry
+from tito.lesson.outcome import RUNNING, how_it_ended
+from tito.lesson.statements import SECONDS
 
 CHECK_SECONDS = 10.0  # a check may take
 DEMONSTRATION_SECONDS = 20.0  # one demonstration may take
 START_SECONDS = 10  # more, for NumPy to load on a slow disk
 SLOW_SECONDS = 2.0  # after which the learner sees which check is running
 MOST_DEATHS = 2  # after so many checks that killed or hung the process, the rest is not tried
+MOST_ENDS = 3  # statements that may end the process in which they are imported, and are left out
 
 OnChecks = Callable[[list[CheckOutcome]], None]
 OnSlow = Callable[[CheckOutcome], None]
@@ -176,6 +179,7 @@ def _prepare(entry: Entry, record: dict[str, Any], seconds: float) -> LessonTest
         return untested(entry, verdict, excerpt=error.excerpt, **facts)
     modules, broken, more_notes = export_lower(entry)
     modules[str(entry.module_path)] = entry, source, module
+    notes = notes + module.notes
     own = _own_suite(source)
     ids = [check.id for check in entry.declared.checks] + [check.id for check in own.checks]
     texts = {str(entry.module_path): module.text} | broken
@@ -200,7 +204,8 @@ def export_lower(entry: Entry) -> tuple[TestedModules, dict[str, str], list[str]
                 notes += more_notes
             except WorkError as error:
                 cause = f"lesson {lower.name} cannot be exported: {short(error.what, entry)}"
-                broken[str(lower.module_path)] = f"raise ImportError({cause!r})\n"
+                text = f"def __getattr__(name):\n    raise ImportError({cause!r})\n"
+                broken[str(lower.module_path)] = text
     return modules, broken, notes
 
 
@@ -268,6 +273,7 @@ def _request(test: LessonTest) -> dict[str, Any]:
         "demonstrations": [],
         "draws": False,
         "preload": False,
+        "left_out": {},
         "seconds": test.seconds,
         "demonstration_seconds": DEMONSTRATION_SECONDS,
     }
@@ -285,8 +291,7 @@ def _report(
     record  the progress of the lesson
     """
     entry, last = test.entry, record.get("last", {})
-    demonstrations: list[Demonstration] = []
-    known: Known = {}
+    demonstrations, known = list[Demonstration](), Known()
     if not test.partial:
         demonstrations, known = find_demonstrations(entry, test.source), load_results(entry)
     needed = above_first(needed_demonstrations(demonstrations, known), entry, test.stubs)
@@ -298,10 +303,11 @@ def _report(
         needed = above_first(needed, entry, {c.exercise for c in checks if c.costs_points})
         if needed and _ended_well(events):
             on_checks(checks)
-            cells_to_run = [asdict(row) | {"known": row.key in known} for row in needed]
-            request |= {"ids": [], "demonstrations": cells_to_run}
-            events.append({"event": "demonstrations"})
-            events += _stopped_as_slow(list(running.run(request, _patience(test))))
+            _leave_out(request, events)
+            rows = [asdict(row) | {"known": row.key in known} for row in needed]
+            request |= {"ids": [], "demonstrations": rows}
+            shown = _stopped_as_slow(list(running.run(request, _patience(test))))
+            events += [{"event": "demonstrations"}, *shown]
     report = LessonReport(verdict_of(test, events))
     before = last.get("exercises", {})
     hashes = progress.exercise_hashes(entry, test.source) if before else {}
@@ -315,18 +321,51 @@ def _report(
     return report
 
 
+def _leave_out(request: dict[str, Any], events: list[Event]) -> None:
+    """Let the next run leave out the statements that stopped in this one."""
+    for event in events:
+        if event["event"] == "left out":
+            request["left_out"].setdefault(event["file"], []).append(event["number"])
+
+
 def _run_checks(process: Process, test: LessonTest, request: dict[str, Any]) -> Iterator[Event]:
-    """Run the checks, again without the one that killed its process when one did."""
+    """Run the checks, again without the one that killed its process when one did.
+
+    A statement of a lesson that ends the process is added to request["left_out"].
+    """
     left = list(request["ids"])
     for _ in range(MOST_DEATHS):
         events = []
-        for event in process.run(request | {"ids": left}, _patience(test)):
+        for event in _run_from_import(process, test, request | {"ids": left}):
             events.append(event)
             yield event
         begun = [event["id"] for event in events if event["event"] == "begin"]
         left = [id for id in left if id not in begun]
         if "done" in {event["event"] for event in events} or not begun or not left:
             return
+
+
+def _run_from_import(
+    process: Process, test: LessonTest, request: dict[str, Any]
+) -> Iterator[Event]:
+    """The events of one run of checks, after an event for each statement that ended a process."""
+    for tries_left in range(MOST_ENDS, -1, -1):
+        statement: Event = {}
+        ended: Event = {}
+        for event in process.run(request, _patience(test)):
+            if event["event"] == "statement":
+                statement = event
+            elif event["event"] == "exit" and statement and tries_left:
+                ended = event  # while this statement ran
+            else:
+                statement = statement if event["event"] == "left out" else {}
+                yield event
+        if not ended:
+            return
+        request["left_out"].setdefault(statement["file"], []).append(statement["number"])
+        seconds = min(SECONDS, test.seconds)
+        text = RUNNING.format(seconds) if ended["killed"] else how_it_ended(ended["code"])
+        yield statement | {"event": "left out", "name": "", "text": text}
 
 
 def _name_slow(events: Iterator[Event], test: LessonTest, on_slow: OnSlow) -> Iterator[Event]:

@@ -22,7 +22,7 @@ from tito import files
 from tito.errors import MachineError, UsageError
 from tito.learn import manifest, notebook_sync, progress, runner, status, workspace
 from tito.learn.process import Process
-from tito.learn.verdict import Verdict, given_up_note
+from tito.learn.verdict import LEFT_OUT, Verdict, given_up_note
 from tito.lesson import cells, export
 from tito.lesson.course import Entry, Root
 from tito.lesson.slim_notebook import without_outputs
@@ -150,6 +150,7 @@ def _notes_on(verdict: Verdict, state: str) -> Iterator[str]:
         was = "It had passed and was edited since. " if state == "stale" else ""
         points = f"{verdict.points} of {verdict.max_points} points"
         yield f"{verdict.lesson} does not pass: {points}. {was}{why}".strip()
+    yield from (f"{verdict.lesson}: {note}" for note in verdict.notes if LEFT_OUT.match(note))
 
 
 def _summary(verdict: Verdict) -> dict[str, Any]:

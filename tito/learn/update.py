@@ -246,7 +246,7 @@ def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) 
     if entry.module_path.exists() and not export.is_skipped(entry):
         with suppress(TitoError):  # the code is not valid Python yet: leave the module
             place = target.script.relative_to(plan.root.path).as_posix()
-            module = export.build(source, new, place, plan.root.package)
+            module = export.build(source, new, place, plan.root.package).whole()
             changes[entry.module_path] = module.text.encode("utf-8")
 
 

@@ -14,10 +14,12 @@ from typing import Any
 
 from tito.learn.process import Event
 from tito.lesson import cells, outcome
+from tito.lesson.absent import absent_names, left_out_names, with_reason
 from tito.lesson.checks import CheckSuite
 from tito.lesson.course import Entry
 from tito.lesson.export import ExportedModule
 from tito.lesson.given_lines import lost_line_notes, name_lost_lines
+from tito.lesson.outcome import LeftOut, left_out_sentences
 
 JSON_KEYS = (
     "lesson number verdict reason points max_points source sha256 seconds checks own_checks answers"
@@ -25,6 +27,12 @@ JSON_KEYS = (
 OWN_KEYS = ("unwritten", "waits", "arose")  # of a check, and not in JSON
 # {what ended the import: the verdict}
 IMPORT_VERDICTS = {"timeout": "timed out", "memory": "out of memory"}
+
+# The cell, the line and the code in a sentence of `outcome.LeftOut`.
+LEFT_OUT = re.compile(
+    r"Cell (\d+)(?:, | is left out: |, lines \d+ to \d+ are left out: )line (\d+)(?: is left out)?"
+    r": (.*?): "
+)
 
 TestedModules = dict[str, tuple[Entry, cells.Source, ExportedModule]]
 
@@ -115,6 +123,31 @@ class LessonTest:
             if (cell := self.source.cell(exercise.name))
         }
 
+    def left_out(self, events: list[Event]) -> dict[str, list[LeftOut]]:
+        """{lesson: its left-out code}, of this and the lower lessons: statements that Python cannot
+        read, and those that stopped when they were run.
+        """
+        found = {entry.name: list(module.left_out) for entry, _, module in self.modules.values()}
+        stopped = {(e["file"], e["number"]): e for e in events if e["event"] == "left out"}
+        for event in stopped.values():
+            if event["file"] in self.modules:
+                entry, _, module = self.modules[event["file"]]
+                name, text = event["name"], event["text"]
+                if missing := outcome.missing_name(name, text):
+                    text = with_reason(text, missing, self.absent(found))
+                place = module.place(event["line"])
+                found[entry.name].append(LeftOut.stopped(place, event["names"], name, text))
+        return found
+
+    def absent(self, left_out: dict[str, list[LeftOut]]) -> dict[str, str]:
+        """{name that this lesson or one below it lacks: why}."""
+        absent: dict[str, str] = {}
+        for entry, _, module in sorted(self.modules.values(), key=lambda row: row[0].number):
+            own = absent_names(module) | left_out_names(left_out[entry.name])
+            before = f"lesson {entry.name}, " if entry.number < self.entry.number else ""
+            absent |= {name: before + why for name, why in own.items()}
+        return absent
+
     def place(self, cell_number: int, line: int | None = None) -> str:
         """Where a cell is, or a line of it as the process names it."""
         cell = next(cell for cell in self.source.cells if cell.number == cell_number)
@@ -189,11 +222,15 @@ class Verdict:
         return value
 
     def _first(self, reason: str) -> dict[str, Any]:
-        """What to look at first, a message and its place: the first check that is wrong, or the
-        reason, in which a place reads "PATH:12" or "PATH cell 3:12".
+        """What to look at first, a message and its place: left-out code, the first check that is
+        wrong, or the reason, in which a place reads "PATH:12" or "PATH cell 3:12".
         """
         message, where = reason, None
-        if wrong := next((check for check in self.checks if check.wrong), None):
+        if left_out := LEFT_OUT.search(reason):
+            cell, line, code = left_out.groups()
+            number = int(cell) if self.source.endswith(".ipynb") else None
+            where = Place(self.source, int(line), number, code)
+        elif wrong := next((check for check in self.checks if check.wrong), None):
             message, where = wrong.message, wrong.where or self.places.get(wrong.exercise)
         elif named := re.search(rf"{re.escape(self.source)}(?: cell (\d+))?:(\d+)", reason):
             where = Place(self.source, int(named[2]), int(named[1] or 0) or None, None)
@@ -220,14 +257,18 @@ def _unrun_checks(entry: Entry) -> Iterator[CheckOutcome]:
 def verdict_of(test: LessonTest, events: list[Event]) -> Verdict:
     """The Verdict that the events of one or several processes earn."""
     entry = test.entry
-    outcomes = outcomes_of(test, events)
+    outcomes, left_out = outcomes_of(test, events), test.left_out(events)
+    _explain_missing(test, outcomes, events, left_out)
+    own = left_out[entry.name]
     checks = [outcomes.pop(check.id) for check in entry.declared.checks]
     own_checks = [o for o in outcomes.values() if o.status != "not run" or not test.partial]
     _explain_unrun(test, checks + own_checks)
     _find_causes(test, checks)
     lost = entry.declared.lost_lines(test.source)
     name_lost_lines(lost, checks)
-    verdict, reason, excerpt = _problem(test, events, checks) or _judge(test, events, checks)
+    verdict, reason, excerpt = _problem(test, events, checks, own) or _judge(
+        test, events, checks, own
+    )
     return Verdict(
         entry.name,
         entry.number,
@@ -244,10 +285,11 @@ def verdict_of(test: LessonTest, events: list[Event]) -> Verdict:
         excerpt=excerpt,
         given_up=test.given_up,
         notes=[
+            *(sentence for sentence in left_out_sentences(own) if sentence not in reason),
             *test.notes,
             *map(given_up_note, test.given_up),
             *lost_line_notes(lost, checks),
-            *_demonstration_notes(test, events, checks),
+            *_demonstration_notes(test, events, checks, own),
         ],
         places=test.places,
         partial=test.partial,
@@ -350,6 +392,19 @@ def short(text: str, entry: Entry) -> str:
     return text.replace(f"{entry.root.path}{os.sep}", "")
 
 
+def _explain_missing(
+    test: LessonTest,
+    outcomes: dict[str, CheckOutcome],
+    events: list[Event],
+    left_out: dict[str, list[LeftOut]],
+) -> None:
+    """Say of the checks that miss a name why it is not there."""
+    missing = {event["id"]: event["missing"] for event in events if event.get("missing")}
+    absent = test.absent(left_out) if missing else {}
+    for id, name in missing.items():
+        outcomes[id].message = with_reason(outcomes[id].message, name, absent)
+
+
 def _explain_unrun(test: LessonTest, checks: list[CheckOutcome]) -> None:
     """Say of the checks that did not run because others took too long or ended the process."""
     statuses = {check.status for check in checks}
@@ -440,17 +495,17 @@ def _runs(events: list[Event]) -> Iterator[list[Event]]:
 
 
 def _problem(
-    test: LessonTest, events: list[Event], checks: list[CheckOutcome]
+    test: LessonTest, events: list[Event], checks: list[CheckOutcome], left_out: list[LeftOut]
 ) -> tuple[str, str, str] | None:
     """Why the lesson did not run to its end, whatever its checks say; None if it did, or if a check
-    ended it.
+    ended it. Left-out code may stop a demonstration; a note names it.
     """
     all_passed = not any(check.costs_points for check in checks)
     for run in _runs(events):
         last = {event["event"]: event for event in run}
         if failure := last.get("import failed"):
             return _import_problem(test, failure)
-        if all_passed and (stopped := last.get("stopped")):
+        if all_passed and not left_out and (stopped := last.get("stopped")):
             place = test.place(stopped["cell"], stopped["line"])
             reason = f"Every check passes, but the lesson does not run to its end: {place}: "
             return "failed", reason + stopped["message"], ""
@@ -490,7 +545,7 @@ def _how_it_ended(exit: Event) -> str:
 
 
 def _judge(
-    test: LessonTest, events: list[Event], checks: list[CheckOutcome]
+    test: LessonTest, events: list[Event], checks: list[CheckOutcome], left_out: list[LeftOut]
 ) -> tuple[str, str, str]:
     """The verdict that the checks earn, and what is to be done."""
     exercises = test.entry.declared.exercises
@@ -500,16 +555,18 @@ def _judge(
     statuses = [check.status for check in checks if not test.partial or check.status != "not run"]
     if not statuses:
         return "failed", "No check was run: none has that name.", ""
-    verdict = outcome.verdict_of(checks)
+    verdict = outcome.verdict_of(checks, left_out)
     if verdict == "passed":
         ended = all("done" in {event["event"] for event in run} for run in _runs(events))
         return ("passed", "", "") if ended else ("crashed", "A check ended the whole process.", "")
     waiting = [check.waits for check in checks if check.waits]
-    return verdict, outcome.count_of(statuses, waiting), ""
+    sentences = [*left_out_sentences(left_out), outcome.count_of(statuses, waiting)]
+    problems = test.modules[str(test.entry.module_path)][2].problems
+    return verdict, " ".join(sentences), problems[0].excerpt if problems else ""
 
 
 def _demonstration_notes(
-    test: LessonTest, events: list[Event], checks: list[CheckOutcome]
+    test: LessonTest, events: list[Event], checks: list[CheckOutcome], left_out: list[LeftOut]
 ) -> Iterator[str]:
     for event in events:
         if event["event"] == "slow":
@@ -517,7 +574,7 @@ def _demonstration_notes(
                 f"{test.place(event['cell'])}: a demonstration takes more than "
                 f"{event['seconds']:g} s; it was stopped, which changes nothing"
             )
-        elif event["event"] == "stopped" and any(check.costs_points for check in checks):
+        elif event["event"] == "stopped" and (left_out or any(c.costs_points for c in checks)):
             if outcome.unwritten_exercise(*event["message"].split(": ", 1)):
                 continue  # the checks name the exercises that are open
             yield (

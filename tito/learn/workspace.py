@@ -305,5 +305,5 @@ def skip(entry: Entry) -> Path | None:
     line = (
         export.SKIPPED.format(source=reference.folder) + "; `tito test` of your lesson replaces it."
     )
-    module = export.build(reference.source, reference, line, entry.root.package)
+    module = export.build(reference.source, reference, line, entry.root.package).whole()
     return export.write_module(entry, module, "skip")[1]

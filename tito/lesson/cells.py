@@ -13,6 +13,8 @@ import itertools
 import json
 import re
 import threading
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +37,8 @@ MAGIC = re.compile(
 )
 # In a learner's answer: a line that a script would take for the head of a cell.
 HEAD_OF_CELL = re.compile(r"^(\\*)(?=[ \t]*(?:#[ \t]*)?(?:%%|<codecell>|In\[[0-9 ]*\]))", re.M)
+# Magics of a whole cell that is Python nevertheless.
+OF_PYTHON = re.compile(r"\s*%%(?:time|timeit|capture|prun|memit|mprun)\b")
 # As `comment_magics` writes them; `# right?` is more likely a question.
 COMMENTED = re.compile(r"# (?!\s*[\w.]+\?)" + MAGIC.pattern)
 
@@ -107,11 +111,8 @@ class Cell:
 
     @property
     def directive_lines(self) -> set[int]:
-        """The numbers of its leading `#| ...` lines, from 0."""
-        leading = itertools.takewhile(
-            lambda line: line.startswith("#|") or not line.strip(), self.source.split("\n")
-        )
-        return {number for number, line in enumerate(leading) if line.strip()}
+        """The numbers of its `#| ...` lines and commented commands above the code, from 0."""
+        return {n for n, line in enumerate(_leading(self.source)) if _is_directive(line)}
 
 
 def said(source: str) -> dict[str, str]:
@@ -122,14 +123,21 @@ def said(source: str) -> dict[str, str]:
     }
 
 
+def _leading(source: str) -> Iterator[str]:
+    """The lines above the code of a cell: comments and empty ones."""
+    return itertools.takewhile(lambda line: line[:1] == "#" or not line.strip(), source.split("\n"))
+
+
+def _is_directive(line: str) -> bool:
+    return line.startswith("#|") or COMMENTED.match(line) is not None
+
+
 def _directives(source: str) -> dict[str, str]:
     directives = {}
-    for line in source.splitlines():
+    for line in _leading(source):
         if line.startswith("#|"):
             name, _, value = line[2:].strip().partition(" ")
             directives[name] = value.strip()
-        elif line.strip():
-            break
     return directives
 
 
@@ -260,6 +268,8 @@ def _script(path: Path, text: str) -> Source:
         body = lines[first:last]
         if kind != "code":
             body = _uncomment(path, first + 1, body, metadata.get("question"))
+        else:
+            body = comment_magics("\n".join(body)).split("\n")
         cell = Cell(kind, "\n".join(body), first + 1, n, metadata, first - mark)
         if cell.question:
             cell.source = without_escapes(cell.source)
@@ -407,10 +417,18 @@ def comment_magics(source: str) -> str:
     if not any(MAGIC.match(line) for line in lines) or tree_or_none(source):
         return source  # in a string, such lines are just text
     python = "\n".join("# " + line if MAGIC.match(line) else line for line in lines)
-    if lines[0].startswith("%%") and not tree_or_none(python):
+    is_other = lines[0].lstrip().startswith("%%") and not OF_PYTHON.match(lines[0])
+    if is_other and not tree_or_none(python):
         # %%bash, %%html: the whole cell is another language
         return "\n".join("# " + line for line in lines)
     return python
+
+
+def magic_of(source: str) -> str:
+    """The magic of a cell that is another language, `%%bash`, all of which is a comment; or ""."""
+    first, *rest = source.split("\n")
+    is_other = re.match(r"# \s*%%\w", first) and all(line.startswith("# ") for line in rest)
+    return first[2:].split()[0] if is_other else ""
 
 
 def uncomment_magics(source: str) -> str:
@@ -431,7 +449,8 @@ def tree_of(source: str) -> ast.Module:
     """ast.parse, in one thread at a time: in Python 3.11 all threads share a count of the tree's
     depth, so parallel calls can fail.
     """
-    with PARSING:
+    # Python's warnings about a learner's text would appear between what tito prints.
+    with PARSING, warnings.catch_warnings(action="ignore"):
         return ast.parse(source)
 
 

@@ -12,22 +12,31 @@ import itertools
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tito import files
 from tito.errors import WorkError
-from tito.lesson import cells
+from tito.lesson import cells, copies
 from tito.lesson.checks import IMPORTS
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import MARK, Exercise, Lesson, stub
+from tito.lesson.outcome import LeftOut, clean
 
 LONGEST = 120  # characters in an import line before it is folded
+LONGEST_LINE = 200  # characters of a learner's line that is shown
 CHECKSUM = re.compile(r"# checksum: (\w+)\n")
 DEFINED = re.compile(r"^(?:async )?(?:def|class) (\w+)", re.M)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 SETTERS = {"setattr", "__setattr__", "__setitem__", "setdefault", "update", "exec"}
+# A line that begins a top-level statement.
+TOP = re.compile(r"(?![\s#)\]}]|$|(?:else|elif|except|finally)\b)")
+NAMED = re.compile(r"^(?:async )?(?:def|class) +(\w+)|^(\w+)(?: *:[^=\n]+)? *=(?!=)", re.M)
+IMPORTED = re.compile(r"^(?:from +[\w.]+ +)?import +([\w., ]*\w)", re.M)
+MOST_DAMAGE = 10  # statements of a cell that Python cannot read; then the cell is left out
+DROPPED = "\0"  # in place of a line of such a statement
 SKIPPED = "# From the course's own {source} by `tito skip`"
 
 
@@ -38,13 +47,40 @@ Import = tuple[ast.Import | ast.ImportFrom, Place]
 
 @dataclass
 class ExportedModule:
-    """The text of a package module; `origin[n]` is (cell, line in it) for its line n + 1, or None;
-    `lesson`, as the course has it.
+    """The text of a package module.
+
+    origin[n] is (cell, line in it) for its line n + 1, or None
+    lesson    as the course has it
+    source    the cells that it was built from
+    problems  the errors in what Python cannot read, which is left out
+    left_out  the same, for the learner
+    notes     sentences on exercises that are there twice
     """
 
     text: str
     origin: list[Place | None]
     lesson: Lesson
+    source: cells.Source
+    problems: list[WorkError]
+    left_out: list[LeftOut]
+    notes: list[str]
+
+    def place(self, line: int) -> str:
+        """A line of the module in its lesson: "cell 3, line 12: its text", or ""."""
+        place = self.origin[line - 1] if 0 < line <= len(self.origin) else None
+        return place_of(*place) if place else ""
+
+    def whole(self) -> "ExportedModule":
+        """The same. Raises TitoError, with the lesson's own line, if a cell was left out."""
+        if self.problems:
+            raise self.problems[0]
+        return self
+
+
+def place_of(cell: cells.Cell, line: int) -> str:
+    """A line of a cell, from 0: "cell 3, line 12: its text"."""
+    text = cell.source.split("\n")[line].strip()[:LONGEST_LINE]
+    return f"cell {cell.number}, line {cell.line + line}: {text}"
 
 
 def build(source: cells.Source, declared: Lesson, relative: str, package: str) -> ExportedModule:
@@ -55,27 +91,25 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
     relative  what the first line names as its origin
     package   the name of the package, so that its imports are a separate group
 
-    Raises TitoError, with the lesson's own line, when a cell is not valid Python.
+    A cell that is not valid Python is left out. Raises TitoError when no cell is exported.
     """
     if not source.exported:
         raise WorkError(
             f"{source.path} has no cell that begins with `#| export`.",
             f"`tito reset {declared.name}` brings the starting version back.",
         )
-    imports: list[Import] = []
-    names: list[str] = []
-    body: list[Row] = []
-    for cell in source.exported:
-        own_imports, others, lines = _split(source, cell)
+    imports, names = list[Import](), list[str]()
+    body, damage = list[Row](), list[_Damage]()
+    for cell in copies.without_stubs(source, declared):
+        tree, unread, found = _read(source, cell)
+        damage += found
+        own_imports, others, lines = _split(cell, tree.body, unread)
         imports += own_imports
         if "export" in cell.directives:
             names += [name for node in others for name in defined(node) if name[0] != "_"]
         if lines:
             body += [("", None), ("", None)] * bool(body) + lines
-    head: list[Row] = [(f'"""{declared.title}: {declared.summary.rstrip(".")}."""', None)]
-    head += [("", None), *_import_rows(imports, package)]
-    head += [(row, None) for row in _all_rows(list(dict.fromkeys(names)))]
-    rows = head + body
+    rows = _head(declared, imports, names, package) + body
     text = "\n".join(line for line, _ in rows) + "\n"
     first = relative
     if not relative.startswith("#"):
@@ -84,14 +118,29 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
         f"{first}\n# checksum: {_checksum(text)}\n{text}",
         [None, None, *(place for _, place in rows)],
         declared,
+        source,
+        [one.problem for one in damage],
+        [one.left_out for one in damage],
+        copies.notes_on(source, declared),
     )
 
 
+def _head(declared: Lesson, imports: list[Import], names: list[str], package: str) -> list[Row]:
+    """The lines of a module above the cells: docstring, imports, `__all__`."""
+    head: list[Row] = [(f'"""{declared.title}: {declared.summary.rstrip(".")}."""', None)]
+    head += [("", None), *_import_rows(imports, package)]
+    head += [(row, None) for row in _all_rows(list(dict.fromkeys(names)))]
+    return head
+
+
 def _split(
-    source: cells.Source, cell: cells.Cell
+    cell: cells.Cell, body: list[ast.stmt], unread: dict[int, str]
 ) -> tuple[list[Import], list[ast.stmt], list[Row]]:
-    """Imports, other statements, and lines without imports, directives and solution markers."""
-    body = _parse(source, cell).body
+    """Imports, other statements, and lines without imports, directives and solution markers.
+
+    body    its statements
+    unread  {line that Python cannot read: what the module has instead}
+    """
     # An import that shares a line with another statement, as in `import a; a.b()`, stays there.
     crowded: set[ast.stmt] = set()
     for statement, following in itertools.pairwise(body):  # in the order of their lines
@@ -107,9 +156,9 @@ def _split(
         else:
             others.append(node)
     lines: list[Row] = [
-        (text, (cell, n))
+        (unread.get(n, text), (cell, n))
         for n, text in enumerate(cell.source.split("\n"))
-        if n not in left_out and not MARK.match(text)
+        if n not in left_out and not MARK.match(text) and unread.get(n, text) != DROPPED
     ]
     while lines and not lines[0][0].strip():
         lines.pop(0)
@@ -118,22 +167,76 @@ def _split(
     return imports, others, lines
 
 
-def _parse(source: cells.Source, cell: cells.Cell) -> ast.Module:
-    try:
-        return cells.tree_of(cell.source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = getattr(error, "lineno", 1) or 1
-        what = getattr(error, "msg", str(error) or "too deeply nested")
-        text = (getattr(error, "text", "") or "").rstrip().expandtabs(1)
-        problem = WorkError(
-            f"{source.place(cell, line - 1)}: syntax error: {what}"
-            + (f": {text.strip()[:80]}" if text else "."),
-            "Python cannot read the lesson until you correct this.",
-        )
-        if text:  # as Python shows it: a terminal has room for the line and a mark under it
-            offset = (getattr(error, "offset", 1) or 1) - 1 - len(text) + len(text.lstrip())
-            problem.excerpt = f"{text.strip()}\n{' ' * offset}^"
-        raise problem from None
+@dataclass(frozen=True)
+class _Damage:
+    """What Python cannot read in a cell: the error, and the same for the learner."""
+
+    problem: WorkError
+    left_out: LeftOut
+
+
+def _read(
+    source: cells.Source, cell: cells.Cell
+) -> tuple[ast.Module, dict[int, str], list[_Damage]]:
+    """The tree of a cell without the statements that Python cannot read; {their lines: DROPPED, or
+    a comment that says why}; and what is wrong with them.
+    """
+    lines, unread, damage = cell.source.split("\n"), dict[int, str](), list[_Damage]()
+    while len(unread) < len(lines):
+        text = "\n".join("" if n in unread else line for n, line in enumerate(lines))
+        try:
+            tree = cells.tree_of(text)
+            others = [node for node in tree.body if not isinstance(node, IMPORTS)]
+            with cells.PARSING, warnings.catch_warnings(action="ignore"):
+                compile(ast.Module(others, []), "cell", "exec", dont_inherit=True)
+            return tree, unread, damage
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            line = (getattr(error, "lineno", None) or 0) - 1
+            rows = _statement_at(lines, line)
+            if line < 0 or unread.keys() >= rows or len(damage) >= MOST_DAMAGE:
+                rows = set(range(len(lines)))
+            damage.append(_damage(source, cell, error, rows))
+            unread |= dict.fromkeys(rows, DROPPED)
+            unread[min(rows)] = f"# {damage[-1].left_out.words}"
+    return ast.Module([], []), unread, damage
+
+
+def _statement_at(lines: list[str], line: int) -> set[int]:
+    """The numbers of the lines of the top-level statement around a line, as far as can be seen."""
+    line = min(line, len(lines) - 1)
+    first = next((n for n in range(line, 0, -1) if TOP.match(lines[n])), 0)
+    last = next((n for n in range(line + 1, len(lines)) if TOP.match(lines[n])), len(lines))
+    while first and lines[first - 1].startswith("@"):
+        first -= 1
+    while last > line + 1 and not lines[last - 1].partition("#")[0].strip():
+        last -= 1  # empty lines and comments that follow
+    return set(range(first, last))
+
+
+def _damage(source: cells.Source, cell: cells.Cell, error: Exception, rows: set[int]) -> _Damage:
+    lines = cell.source.split("\n")
+    line = min(max(getattr(error, "lineno", None) or 1, 1), len(lines)) - 1
+    what = getattr(error, "msg", None) or str(error) or "too deeply nested"
+    text = " ".join((getattr(error, "text", None) or lines[line]).split())[:80]
+    problem = WorkError(
+        f"{source.place(cell, line)}: syntax error: {what}" + (f": {text}" if text else "."),
+        "This is left out until you correct it.",
+    )
+    if getattr(error, "text", None):  # as Python shows it, with a mark under the place
+        shown = (getattr(error, "text", "") or "").rstrip().expandtabs(1)
+        offset = (getattr(error, "offset", 1) or 1) - 1 - len(shown) + len(shown.lstrip())
+        problem.excerpt = f"{shown.strip()}\n{' ' * offset}^"
+    first, last, at = cell.line + min(rows), cell.line + max(rows), f"line {cell.line + line}"
+    where = f"Cell {cell.number}, lines {first} to {last} are left out: {at}"
+    if len(rows) == len(lines):
+        where = f"Cell {cell.number} is left out: {at}"
+    elif first == last:
+        where = f"Cell {cell.number}, {at} is left out"
+    words = f"{where}: {text}: {type(error).__name__}: {what}"
+    cut = "\n".join(lines[row] for row in sorted(rows))
+    names = [name for match in NAMED.finditer(cut) for name in match.groups() if name]
+    names += [name.split()[-1] for row in IMPORTED.findall(cut) for name in row.split(",")]
+    return _Damage(problem, LeftOut(clean(words), tuple(names), "syntax error"))
 
 
 def defined(node: ast.stmt) -> list[str]:
@@ -226,7 +329,8 @@ def exported_names(lesson: Lesson) -> list[str]:
     return [
         name
         for cell in lesson.source.exported
-        for node in cells.tree_of(cell.source).body
+        if (tree := cells.tree_or_none(cell.source))
+        for node in tree.body
         for name in defined(node)
     ]
 
@@ -365,7 +469,7 @@ def write_module(
     by_hand = old is not None and not _is_ours(old)
     skipped = bool(old) and (old or "").startswith(SKIPPED.split("{")[0])
     lost = set() if skipped or not old else _written(old, module.lesson)
-    if by_hand or lost - _written(module.text, module.lesson):
+    if by_hand or lost - _written(module.text, module.lesson) - _left_out(module):
         backup = files.replace(entry.root, command, {path: module.text}, step=by_hand)
     else:
         files.write(path, module.text)
@@ -391,6 +495,16 @@ def _written(text: str, declared: Lesson) -> set[str]:
         for exercise in declared.exercises
         if stub(declared.name, exercise.name) not in text
         and names.issuperset(DEFINED.findall(exercise.cell.source))
+    }
+
+
+def _left_out(module: ExportedModule) -> set[str]:
+    """Ids of the exercises of which a part is left out: the learner's file has them."""
+    names = {name for one in module.left_out for name in one.names}
+    return {
+        exercise.id
+        for exercise in module.lesson.exercises
+        if names & set(DEFINED.findall(exercise.cell.source))
     }
 
 

@@ -5,6 +5,7 @@
 import ast
 import linecache
 import re
+import signal
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +23,8 @@ VERDICTS = {
     "unreadable": "what was handed in cannot be read: a damaged zip or notebook, not "
     "UTF-8, a link, or too large",
     "too long to read": "reading what was handed in takes more time or memory than it may have",
-    "syntax error": "Python cannot read the lesson",
-    "import failed": "the lesson stops while it is imported",
+    "syntax error": "Python cannot read a part of the lesson, and nothing else earns points",
+    "import failed": "a statement of the lesson stops, and nothing else earns points",
     "crashed": "the process that ran the learner's code died",
     "timed out": "the lesson did not finish being imported in time, or no check did",
     "out of memory": "the lesson needs more memory than it may have",
@@ -41,6 +42,7 @@ STATUSES = (
     "not run",
 )
 LONGEST = 4000  # characters of a learner's message or output that are saved
+MOST_LEFT_OUT = 3  # sentences about the left-out code of a lesson
 UNWRITTEN = re.compile(r"exercise ([\w-]+) is yours to write")
 LEFT_OVER = (
     "a `raise NotImplementedError(...)` of the released exercise ran: write its code or delete it"
@@ -50,6 +52,10 @@ NONE_USED = re.compile(
     r"'NoneType' object (?:has no attribute|is not subscriptable|does not support item assignment"
     r"|is not iterable|is not callable)|unsupported operand type\(s\) for .*'NoneType'"
     r"|bad operand type for .*'NoneType'"
+)
+# What Python says of a name that is missing.
+MISSING = re.compile(
+    r"name '(\w+)' is not defined|cannot import name '(\w+)'|module '.*' has no attribute '(\w+)'"
 )
 SHOWN = 60  # characters of a value in a call that a message shows
 
@@ -83,14 +89,80 @@ class Outcome:
         return not self.passed and self.max_points > 0
 
 
+# What a jail refuses: exceptions, and the numbers of their errors.
+OF_SYSTEM = ("PermissionError", "OSError", "URLError", "gaierror")
+WALLED = re.compile(r"\[Errno (?:1|13|30|-2|-3)\]")
+ALONE = "lessons are graded without network, other programs, or files to write"
+LACKS = "the lesson does not define {}: {}"
+RUNNING = "still running after {:g} s: an endless loop, or does it sleep?"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A cell of a lesson, or a statement of one, that does not count because it cannot be compiled
+    or run. The rest of the lesson counts.
+
+    words    a sentence: the place, the code, and why
+    names    that it would have defined
+    verdict  on the lesson, if it earns no point
+    """
+
+    words: str
+    names: tuple[str, ...] = ()
+    verdict: str = "import failed"
+
+    @classmethod
+    def stopped(cls, place: str, names: Sequence[str], name: str, text: str) -> "LeftOut":
+        """Of a statement that raised an exception, its name and text; without a name, `text` says
+        how it ended.
+
+        place  "cell 3, line 12: the code"
+        """
+        where, _, code = place.partition(": ")
+        why = "more memory than it may have" if name == "MemoryError" else explain(name, text)
+        why = why if name else text
+        verdicts = {"MemoryError": "out of memory", "": "crashed"}
+        is_late = not name and text.startswith(RUNNING.partition("{")[0])
+        verdict = "timed out" if is_late else verdicts.get(name, "import failed")
+        words = f"{where} is left out: {code}: {why}" if place else f"Left out: {why}"
+        return cls(clean(words[:1].upper() + words[1:]), tuple(names), verdict)
+
+
+def left_out_sentences(left_out: Sequence[LeftOut]) -> list[str]:
+    """The left-out code of a lesson, in sentences."""
+    words = list(dict.fromkeys(with_stop(one.words) for one in left_out))
+    more = len(words) - MOST_LEFT_OUT
+    return words[:MOST_LEFT_OUT] + [f"{more} more statements are left out."] * (more > 0)
+
+
+def with_stop(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "?", "!")) else f"{sentence}."
+
+
+def how_it_ended(code: int) -> str:
+    """How the process that ran learners' code ended; a negative code: by that signal."""
+    try:
+        how = f"with exit code {code}" if code >= 0 else f"by signal {signal.Signals(-code).name}"
+    except ValueError:
+        how = f"by signal {-code}"
+    return f"the process that ran the code ended {how}: does it call os._exit, or crash Python?"
+
+
 def unwritten_exercise(name: str, text: str) -> str | None:
     """The id of the exercise whose stub raised this (the exception's name and text), or None."""
     match = UNWRITTEN.search(text) if name == "NotImplementedError" else None
     return match and match[1]
 
 
-def verdict_of(checks: Sequence[Outcome]) -> str:
-    """The verdict on a lesson that could be imported, from the outcomes of its checks."""
+def verdict_of(checks: Sequence[Outcome], left_out: Sequence[LeftOut] = ()) -> str:
+    """The verdict on a lesson that could be imported, from the outcomes of its checks and what is
+    left out of it.
+    """
+    verdict = _verdict_of(checks)
+    return left_out[0].verdict if left_out and verdict == "failed" else verdict
+
+
+def _verdict_of(checks: Sequence[Outcome]) -> str:
     statuses, points = [check.status for check in checks], sum(check.points for check in checks)
     if "tampered" in statuses:
         return "tampered"
@@ -132,10 +204,17 @@ def reason_of(verdict: str, checks: Sequence[Outcome]) -> str:
     if verdict in ("partly right", "failed"):
         return count_of([check.status for check in checks])
     status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
-    return next(check.message for check in checks if check.status == status)
+    messages = (check.message for check in checks if check.status == status)
+    return next(messages, "") or count_of([check.status for check in checks])
 
 
 # Exceptions, explained.
+
+
+def missing_name(name: str, text: str) -> str:
+    """The name that an exception (its name and text) says is missing, or ""."""
+    match = MISSING.match(text) if name in ("NameError", "ImportError", "AttributeError") else None
+    return next(filter(None, match.groups()), "") if match else ""
 
 
 def explain(name: str, text: str, call: str = "", nones: list[str] | None = None) -> str:
@@ -146,6 +225,11 @@ def explain(name: str, text: str, call: str = "", nones: list[str] | None = None
     nones       the parameters that were None where it arose; None when it arose in the check itself
     """
     name = name or "an exception without a name"
+    if name in OF_SYSTEM and WALLED.search(text):
+        text = ALONE  # each level of isolation says it in other words
+        name = "PermissionError"
+    if name == "ImportError":
+        text = re.sub(r" \((?:unknown location|[^()]*\.py)\)", "", text)  # the path of a module
     sentence = f"{name}: {text}" if text else name
     sentence = f"{call} raised {sentence}" if call and nones is not None else sentence
     if "NoneType" not in text:

@@ -272,6 +272,7 @@ def _sum(verdict: Verdict, around: Around) -> list[RenderableType]:
     first, *more = [reason, verdict.remedy, figures] if reason else [figures, verdict.remedy]
     lines: list[RenderableType] = [Text()]
     lines.append(Pieces([Text.assemble((word, f"bold {style}"), f"  {first}")]))
+    lines += _excerpt(verdict)
     lines += [Pieces([line]) for line in more if line]
     if verdict.answers:
         answers = {f"{verdict.lesson}-{name}": is_ for name, is_ in verdict.answers.items()}
@@ -301,7 +302,8 @@ def _conclusion(verdict: Verdict, passed: int) -> tuple[str, str, str]:
     if any(check.unwritten for check in verdict.checks) and all(
         check.passed or check.unwritten for check in verdict.checks
     ):
-        return "so far", "cyan", "" if passed else verdict.reason  # the bar says the rest
+        is_said = passed and " left out: " not in verdict.reason  # by the bar
+        return "so far", "cyan", "" if is_said else verdict.reason
     return verdict.verdict, STYLES.get(verdict.verdict, "red"), verdict.reason
 
 
@@ -310,13 +312,18 @@ def _untested(verdict: Verdict) -> list[RenderableType]:
 
     It gets no new score; the points of the last run are kept.
     """
-    code, _, mark = verdict.excerpt.partition("\n")
+    code = verdict.excerpt.partition("\n")[0]
     reason = verdict.reason.removesuffix(f": {code[:80]}") if code else verdict.reason
-    lines: list[RenderableType] = [Pieces([reason])]
-    lines += [unbroken((code, "cyan"), indent=4)] * bool(code)
-    lines += [unbroken((mark, "red"), indent=4)] * bool(mark)
+    lines: list[RenderableType] = [Pieces([reason]), *_excerpt(verdict)]
     lines += [Pieces([verdict.remedy])] * bool(verdict.remedy)
     return [*lines, Text("\nnot tested", "bold red")]
+
+
+def _excerpt(verdict: Verdict) -> list[RenderableType]:
+    """The line that the reason is about, and a mark under the place."""
+    code, _, mark = verdict.excerpt.partition("\n")
+    rows = [(code, "cyan"), (mark, "red")]
+    return [unbroken(row, indent=4) for row in rows if row[0]]
 
 
 def _bar(done: int, of: int, width: int = 20) -> Text:

@@ -119,14 +119,26 @@ def test_an_unfinished_lesson_can_be_exported_and_imported(small_workspace):
     )
 
 
-def test_a_syntax_error_is_reported_with_the_lessons_line_and_keeps_the_module(small_workspace):
+def test_what_python_cannot_read_is_left_out_and_reported_with_the_lessons_line(small_workspace):
     entry = small_workspace.lesson("numbers")
-    export.write_module(entry, built(entry))
-    before = entry.module_path.read_bytes()
     edit(entry, "LIMIT = 10", "LIMIT = (10")
+    module = built(entry)
+    line = "Cell 3, line 15 is left out: LIMIT = (10: SyntaxError: '(' was never closed"
+    assert f"\n# {line}\n" in module.text and "def double" in module.text
+    assert [one.words for one in module.left_out] == [line]
+    assert module.left_out[0].names == ("LIMIT",)
     with pytest.raises(TitoError, match=r"numbers_dev\.py:15: syntax error") as error:
-        built(entry)
-    assert error.value.code == 1 and entry.module_path.read_bytes() == before
+        module.whole()
+    assert error.value.code == 1
+    compile(module.text, "module", "exec")
+
+
+def test_an_exercise_that_is_left_out_is_not_lost_so_nothing_is_saved(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    export.write_module(entry, built(entry))
+    edit(entry, "return twice", "return (twice")
+    assert export.write_module(entry, built(entry)) == (True, None)
 
 
 def test_exporting_twice_changes_nothing(small_course):

@@ -441,4 +441,5 @@ def _export(entry: "Entry") -> None:
     changed, sentences = exporting.export_to_package(entry, module)
     name = entry.relative(entry.module_path)
     echo(f"{entry.relative(source.path)} -> {name}{'' if changed else ' (no change)'}")
-    echo(*(f"{sentence}." for sentence in sentences))
+    echo(*(f"{sentence}." for sentence in sentences), *module.notes)
+    module.whole()

@@ -15,7 +15,8 @@ check_errors.py  status and message of a check that did not pass
 proxy.py       proxies in the judge for the learner's classes, functions and objects
 wire.py        the messages between the two: plain data, length-prefixed
 jail.py        starts the untrusted process at an isolation level
-jailed_server.py  that process: loads the learner's code and answers requests
+jailed_server.py  that process: loads the learner's code and answers requests; with
+               `tito/lesson/conditions.py`, which it shares with `tito test`
 confine.py     the limits it puts on itself: Landlock, seccomp, resource limits
 reader.py      the process that opens and compiles submissions, with limits on time and memory
 """

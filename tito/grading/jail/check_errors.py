@@ -1,13 +1,13 @@
 """How a check ended: its status, and the message for its learner."""
 
-import re
 import signal
 import traceback
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from tito.grading.jail import proxy
 from tito.grading.jail.check_namespace import CHECKS_FILE
 from tito.lesson import outcome
+from tito.lesson.absent import with_reason
 from tito.lesson.lesson_format import Check
 from tito.lesson.outcome import clean
 
@@ -22,15 +22,14 @@ class Missing(Exception):
     """The learner's lesson lacks a name that the course's defines."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"the lesson does not define {name}: is its cell gone, or its line `#| export`?"
-        )
+        super().__init__(outcome.LACKS.format(name, "is its cell gone?"))
+        self.name = name
 
 
 def explain_error(
-    error: BaseException, place: str, seconds: float, check: Check
+    error: BaseException, place: str, seconds: float, check: Check, absent: Mapping[str, str]
 ) -> tuple[str, str]:
-    """(status, message) of what ended a check."""
+    """(status, message) of what ended a check. absent: {name that the lessons lack: why}"""
     at = f"\n{place}" if place else ""
     report = proxy.report_of(error)
     if isinstance(error, proxy.OutOfTime):
@@ -56,15 +55,16 @@ def explain_error(
             text if own else f"needs exercise {exercise}, which is not written yet"
         )
     if isinstance(error, Missing):
-        return "error", clean(str(error))
+        return "error", clean(with_reason(str(error), error.name, absent))
     # Of the innermost frame of the learner's:
     nones = report.frames[-1][2] if report and report.frames else None
     call = outcome.call_in(error, CHECKS_FILE)
-    return "error", clean(outcome.explain(name, text, call, nones) + at)
+    words = outcome.explain(name, text, call, nones)
+    return "error", clean(with_reason(words, outcome.missing_name(name, text), absent) + at)
 
 
 def explain_import(
-    error: BaseException, place: str, exported: Collection[str]
+    error: BaseException, place: str, exported: Collection[str], absent: Mapping[str, str]
 ) -> tuple[str, str, str]:
     """(status, message, verdict) for a check whose lesson could not be imported, or lacks a name
     that the check's learner-side sections use. In the second case the verdict is "", because other
@@ -82,9 +82,9 @@ def explain_import(
     if name == "MemoryError":
         words = f"The lesson takes more memory than it may have while it is imported{at}."
         return "memory", words, "out of memory"
-    absent = re.fullmatch(r"name '(\w+)' is not defined.*", text) if name == "NameError" else None
-    if absent and absent[1] in exported and not place:
-        return "error", clean(str(Missing(absent[1]))), ""
+    missing = outcome.missing_name(name, text) if name == "NameError" else ""
+    if missing in exported and not place:
+        return "error", clean(with_reason(str(Missing(missing)), missing, absent)), ""
     words = f"The lesson stops while it is imported{at}: {name}: {text}"
     return "error", clean(words), "import failed"
 
@@ -97,11 +97,7 @@ def explain_exit(code: int, importing: bool) -> tuple[str, str, str]:
         if importing:
             return LATE_IMPORT
         return "timeout", "it has used up its time on the processor: an endless loop?", ""
-    try:
-        how = f"with exit code {code}" if code >= 0 else f"by signal {signal.Signals(-code).name}"
-    except ValueError:
-        how = f"by signal {-code}"
-    words = f"the process that ran the code ended {how}: does it call os._exit, or crash Python?"
+    words = outcome.how_it_ended(code)
     if importing:
         return "crashed", f"While the lesson was imported, {words}", "crashed"
     return "crashed", words, ""

@@ -14,13 +14,17 @@ from tito.grading.jail import proxy
 from tito.grading.jail.check_errors import Missing, explain_error, explain_exit, explain_import
 from tito.grading.jail.check_namespace import CHECKS_FILE, Prepared, standing_in
 from tito.grading.jail.jail import Fork, Jail, JailFailed, strongest, waited
+from tito.grading.jail.jailed_server import NEEDS_PICTURES
 from tito.grading.jail.modules import Code, public_modules
 from tito.grading.setting import EXCUSED, GRACE, Setting
 from tito.lesson import random_start
 from tito.lesson.checks import functions_of, remember_lines
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Check
+from tito.lesson.outcome import RUNNING, how_it_ended
+from tito.lesson.statements import SECONDS
 
+MOST_ENDS = 4  # imports of a lesson that may end in a statement; as in `tito test`
 NOTICED = 0.1  # seconds: for a shorter check, the time it waited for a processor is not measured
 Words = tuple[str, str, str]  # status, message, verdict
 
@@ -32,12 +36,14 @@ class Subject:
     code     of the lesson: the learner's, or the course's
     modules  {module of the package: its code}, of the lesson and the lessons below it
     is_ours  whether they contain no code of a learner
+    absent   {name that one of them lacks: why}
     """
 
     entry: Entry
     code: Code
     modules: Mapping[str, bytes | str]
     is_ours: bool
+    absent: Mapping[str, str]
 
     @classmethod
     def of(cls, entry: Entry, code: Code, lower: Mapping[str, Code]) -> "Subject":
@@ -45,7 +51,13 @@ class Subject:
         codes = {**lower, entry.name: code}
         package = f"{entry.root.package}.core"
         modules = {f"{package}.{name}": other.code for name, other in codes.items()}
-        return cls(entry, code, modules, all(other.ours for other in codes.values()))
+        absent = {
+            missing: f"lesson {name}, {why}"
+            for name, other in lower.items()
+            for missing, why in other.absent.items()
+        }
+        ours = all(other.ours for other in codes.values())
+        return cls(entry, code, modules, ours, absent | code.absent)
 
     @property
     def module(self) -> str:
@@ -67,6 +79,7 @@ class CheckRunner:
     jails     {whether it runs hidden checks: Jail}. What code does in a hidden check may show in
               its jail later: threads move on the numbers of the next processes. So no visible
               check, whose messages its learner reads, runs there
+    draws     whether the jails have matplotlib, from the first check on that imports it
     received  {whether a check is hidden: the bytes that such checks received}
     waited    of the last check's seconds, those that it waited for a processor
     """
@@ -74,6 +87,7 @@ class CheckRunner:
     def __init__(self, setting: Setting, root: Root) -> None:
         self.setting, self.root = setting, root
         self.jails: dict[bool, Jail] = {}
+        self.draws = False
         self.received: Counter[bool] = Counter()
         self.waited = 0.0
 
@@ -92,6 +106,7 @@ class CheckRunner:
             "memory": self.setting.memory,
             "seconds": self.setting.seconds,
             "modules": lambda: public_modules(self.root),
+            "draws": self.draws,
         }
 
     def close(self) -> None:
@@ -153,9 +168,50 @@ class CheckRunner:
         exit_code = self.end(fork, talk.died)
         if exit_code is None:
             return talk.words
+        if self.needs_pictures(exit_code):
+            return self.run_once(subject, check, seconds, is_retry)
         if exit_code == -signal.SIGKILL and not is_retry:
             raise JailFailed("the fork was killed")
         return explain_exit(exit_code, talk.importing)
+
+    def needs_pictures(self, exit_code: int) -> bool:
+        """Whether a fork ended because its jail has no matplotlib. Then the next ones have it."""
+        if exit_code != NEEDS_PICTURES or self.draws:
+            return False
+        self.close()
+        self.draws = True
+        return True
+
+    def try_import(self, subject: Subject, hidden: bool) -> dict[int, tuple[str, str]]:
+        """Import a lesson, statement by statement, to find those that stop.
+
+        Returns {number of a statement: (name of the exception, its text)}; ("", text) for one that
+        ended the process or did not end. Of these, only MOST_ENDS are looked for.
+        """
+        stopped: dict[int, tuple[str, str]] = {}
+        for _ in range(MOST_ENDS):
+            trial = Trial(subject, min(SECONDS, self.setting.seconds))
+            fork = self.fork(hidden)
+            excused = excused_seconds(fork, (EXCUSED - 1) * self.setting.seconds)
+            until = time.monotonic() + self.setting.seconds
+            session = proxy.Session(fork.sock, until, excused)
+            try:
+                trial.run(session, stopped)
+                self.end(fork, died=False)
+                return stopped
+            except proxy.OutOfTime:
+                self.end(fork, died=False)
+                stopped[trial.at] = "", RUNNING.format(trial.seconds)
+            except proxy.Died:
+                code = self.end(fork, died=True) or 0
+                if not self.needs_pictures(code):
+                    late = code == -signal.SIGXCPU
+                    text = RUNNING.format(trial.seconds) if late else how_it_ended(code)
+                    stopped[trial.at] = "", text
+            except proxy.Stop:  # the next check reports it
+                self.end(fork, died=False)
+                return stopped
+        return stopped
 
     def end(self, fork: Fork, died: bool) -> int | None:
         """End a fork. Returns the exit code of one that had died, else None."""
@@ -167,6 +223,39 @@ class CheckRunner:
             if died:
                 raise
             return None
+
+
+@dataclass
+class Trial:
+    """An import of a lesson, statement by statement.
+
+    seconds  that they may take together, without imports: each check imports the lesson
+    at       the number of the one that is being run
+    """
+
+    subject: Subject
+    seconds: float
+    at: int = 0
+
+    def run(self, session: proxy.Session, stopped: dict[int, tuple[str, str]]) -> None:
+        """Run all statements but the `stopped` ones, and add those that raise. Raises proxy.Stop"""
+        subject, until, left = self.subject, session.deadline, self.seconds
+        session.do("begin", dict(subject.modules), subject.module)
+        for self.at, (_, _, _, is_import) in enumerate(subject.code.statements):
+            if self.at in stopped:
+                continue
+            began, excused = time.monotonic(), session.excused()
+            if not is_import:
+                session.deadline = min(until, began + left)
+            try:
+                session.do("step", self.at)
+            except Exception as error:  # noqa: BLE001  of the learner's code
+                report = proxy.report_of(error)
+                name, text = report[:2] if report else (type(error).__name__, str(error))
+                stopped[self.at] = name or "an exception without a name", text
+            session.deadline = until
+            if not is_import:
+                left -= time.monotonic() - began - (session.excused() - excused)
 
 
 @dataclass
@@ -215,9 +304,10 @@ class Talk:
         """
         try:
             place = self.subject.place(error)
+            absent = self.subject.absent
             if self.importing:
-                return explain_import(error, place, self.prepared.exported)
-            return (*explain_error(error, place, self.seconds, self.check), "")
+                return explain_import(error, place, self.prepared.exported, absent)
+            return (*explain_error(error, place, self.seconds, self.check, absent), "")
         except Exception as worse:
             message = f"{type(error).__name__}, and its text could not be read: "
             return "error", message + type(worse).__name__, ""

@@ -24,7 +24,6 @@ import sysconfig
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,9 +32,11 @@ from tito.grading.jail import proxy
 from tito.grading.jail.jailed_server import CODE, NUMBER, READY
 from tito.grading.setting import LEVELS
 from tito.learn.process import ONE_THREAD
+from tito.lesson import conditions
 
 HERE = Path(__file__).resolve().parent
 FILES = [HERE / name for name in ("jailed_server.py", "wire.py", "confine.py")]
+FILES.append(Path(str(conditions.__file__)).resolve())
 START_SECONDS = 120  # a busy machine needs many
 PARTING = 3  # seconds in which a server ends its forks and itself after its socket was closed
 LAST = 30  # seconds in which a process that was killed must be gone
@@ -49,7 +50,6 @@ ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/nowhere", "HOME": "/nowhere"} | ON
 PRELOAD = """numpy numpy.random numpy.linalg collections collections.abc contextlib copy dataclasses
 functools heapq html inspect io itertools math operator pathlib random re shutil statistics string
 time types typing warnings weakref""".split()
-PACKAGES = ("numpy", "matplotlib")
 
 
 class JailFailed(Exception):
@@ -127,6 +127,8 @@ class Jail(contextlib.AbstractContextManager["Jail"]):
     seconds  of CPU time that each fork may use
     modules  a function that returns {name: code} of modules that all forks have; it is called
              while the server starts
+    draws    whether matplotlib can be imported: it takes a second to load, and doubles the time of
+             a fork. Without, a fork that imports it ends with the exit code NEEDS_PICTURES
     """
 
     def __init__(
@@ -136,8 +138,9 @@ class Jail(contextlib.AbstractContextManager["Jail"]):
         memory: int = 1024,
         seconds: float = 10,
         modules: Callable[[], dict[str, Any]] = dict,
+        draws: bool = False,
     ) -> None:
-        self.level = level
+        self.level, self.draws = level, draws
         # Our sockets of forks to come; (pid, handle) of those that have.
         self.requested: list[socket.socket] = []
         self.ready: list[tuple[int, int | None]] = []
@@ -146,8 +149,8 @@ class Jail(contextlib.AbstractContextManager["Jail"]):
         self.codes: dict[int, int] = {}
         self._start(secret)
         start = {
-            "packages": {name: str(path) for name, path in packages().items()},
-            "preload": PRELOAD,
+            **{"preload": PRELOAD, "conditions": str(FILES[-1]), "draws": draws},
+            "packages": {name: str(path) for name, path in conditions.importable().items()},
             "confine": level != "process",
             "memory": memory,
             "seconds": seconds,
@@ -177,7 +180,7 @@ class Jail(contextlib.AbstractContextManager["Jail"]):
         self.control, theirs = socket.socketpair(socket.AF_UNIX, kind)
         with theirs:
             self.process = subprocess.Popen(
-                command(self.level, secret),
+                command(self.level, secret, self.draws),
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -287,7 +290,7 @@ class Jail(contextlib.AbstractContextManager["Jail"]):
         self.close()
 
 
-def command(level: str, secret: Sequence[str]) -> list[str]:
+def command(level: str, secret: Sequence[str], draws: bool = False) -> list[str]:
     """The command that starts jailed_server.py at this level."""
     program = os.path.realpath(getattr(sys, "_base_executable"))
     python = [program, "-I", "-S", "-B", "-X", "utf8", str(FILES[0])]
@@ -303,6 +306,8 @@ def command(level: str, secret: Sequence[str]) -> list[str]:
         *"--unshare-all --die-with-parent --new-session --cap-drop ALL --clearenv".split(),
         *[part for name, value in ENVIRONMENT.items() for part in ("--setenv", name, value)],
         *binds(program, secret),
+        # For the server while it starts; Landlock keeps its forks from writing there.
+        *"--tmpfs /cache --setenv TMPDIR /cache".split() * draws,
         *"--dev-bind /dev/null /dev/null --dev-bind /dev/urandom /dev/urandom".split(),
         *"--remount-ro / --chdir / --".split(),
         *python,
@@ -322,7 +327,7 @@ def binds(python: str, secret: Sequence[str]) -> list[str]:
     for path in site_folders():
         if path.is_dir() and any(path.is_relative_to(bound) for bound in system()):
             binds += ["--tmpfs", str(path)]
-    for path in [Path(python), *FILES, *package_paths()]:
+    for path in [Path(python), *FILES, *conditions.package_paths()]:
         binds += ["--ro-bind", str(path), str(path)]
     for path in map(Path, secret):
         if path.is_dir() and any(path.is_relative_to(bound) for bound in system()):
@@ -358,29 +363,6 @@ def site_folders() -> list[Path]:
     )
 
 
-@functools.cache
-def packages() -> dict[str, Path]:
-    """{name: folder} of the installed packages that learners' code may import."""
-    folders = {}
-    for name in PACKAGES:
-        try:
-            spec = metadata.distribution(name)
-        except metadata.PackageNotFoundError:
-            continue
-        folders[name] = Path(str(spec.locate_file(name))).resolve()
-    return {name: folder for name, folder in folders.items() if (folder / "__init__.py").is_file()}
-
-
-def package_paths() -> list[Path]:
-    """The folders of these packages and of their libraries."""
-    return [
-        path
-        for folder in packages().values()
-        for path in (folder, folder.with_name(f"{folder.name}.libs"))
-        if path.is_dir()
-    ]
-
-
 def readable(secret: Sequence[str]) -> list[Path]:
     """The paths that Landlock allows: those that Python needs, without folders of installed
     packages and without secret paths.
@@ -389,7 +371,7 @@ def readable(secret: Sequence[str]) -> list[Path]:
     return [
         *[part for path in system() for part in without(path, hidden)],
         *FILES,
-        *package_paths(),
+        *conditions.package_paths(),
         Path("/dev/null"),
         Path("/dev/urandom"),
     ]

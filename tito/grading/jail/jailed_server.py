@@ -26,6 +26,7 @@ import struct
 import sys
 from _thread import RLock
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -37,44 +38,68 @@ MOST_NAMES, MOST_NAME = 20, 60  # parameters of a function that are looked at, c
 # page of memory that the server writes to after a fork, even if only reference counts change.
 NUMBER, CODE = struct.Struct("i"), struct.Struct("ii")
 READY = b"ready"
+NEEDS_PICTURES = 83  # exit code of a fork that needs a server which has loaded matplotlib
 MARK = "_raised_by_the_judge"
 BUILTINS = """iter next len str repr format float int complex abs round divmod isinstance issubclass
 dir""".split()
 OPERATORS = """add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift iadd isub imul
 itruediv ifloordiv imod ipow imatmul neg pos invert eq ne lt le gt ge index getitem setitem
 delitem""".split()
+BuiltinsFor = Callable[[str], dict[str, Any]]  # of conditions.py, for a package
 
 
-def load_file(name: str) -> Any:
-    """The module in a file next to this one, whose package cannot be read in the jail."""
-    spec: Any = importlib.util.spec_from_file_location(name, os.path.join(HERE, f"{name}.py"))
+def load_file(name: str, path: str = "") -> Any:
+    """The module in a file, or next to this one; its package cannot be read in the jail."""
+    path = path or os.path.join(HERE, f"{name}.py")
+    spec: Any = importlib.util.spec_from_file_location(name, path)
     sys.modules[name] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 class Installed:
-    """Finds the allowed packages by their folders, because the jail has no site-packages."""
+    """Finds the allowed packages by their paths, because the jail has no site-packages.
 
-    def __init__(self, folders: dict[str, str]) -> None:
-        self.folders = folders
+    draws    whether matplotlib is loaded; a fork without it ends when it asks for it, and the
+             judge uses another jail
+    serving  whether this is such a fork
+    """
+
+    def __init__(self, paths: dict[str, str], draws: bool) -> None:
+        self.paths, self.draws, self.serving = paths, draws, False
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if path is None and name in self.folders:
-            folder = self.folders[name]
+        if path is not None or name not in self.paths:
+            return None
+        if name == "matplotlib" and not self.draws:
+            if self.serving:
+                os._exit(NEEDS_PICTURES)
+            return None
+        place = self.paths[name]
+        if not os.path.isdir(place):
+            return importlib.util.spec_from_file_location(name, place)
+        front = os.path.join(place, "__init__.py")
+        if os.path.isfile(front):
             return importlib.util.spec_from_file_location(
-                name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+                name, front, submodule_search_locations=[place]
             )
-        return None
+        spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = [place]  # a package in several parts, as mpl_toolkits
+        return spec
 
 
 class Lessons:
     """Finds modules of the package among those that the judge sent: {name: code, None for an empty
-    module, or the reason why it is missing}.
+    module, or the reason why it is missing}. The code of a lesson is a list of its statements.
+
+    builtins  of these modules, None for Python's
+    steps     the name of a module whose statements are run one by one, by `Agent.step`
     """
 
-    def __init__(self, modules: dict[str, Any]) -> None:
-        self.modules = modules
+    def __init__(
+        self, modules: dict[str, Any], builtins: dict[str, Any] | None = None, steps: str = ""
+    ) -> None:
+        self.modules, self.builtins, self.steps = modules, builtins, steps
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name in self.modules:
@@ -94,14 +119,23 @@ class Lessons:
         if type(code) is str:
             raise ImportError(code)
         if code is not None:
-            exec(marshal.loads(code), vars(module))
+            if self.builtins:
+                vars(module)["__builtins__"] = self.builtins
+            loaded = marshal.loads(code)
+            if type(loaded) is not list:
+                exec(loaded, vars(module))
+            elif module.__name__ != self.steps:
+                for code, *_ in loaded:
+                    exec(code, vars(module))
 
 
 class Agent:
     """A fork's side of the connection: answers the judge's requests, and calls its functions."""
 
-    def __init__(self, sock: socket.socket, wire: Any, modules: dict[str, Any]) -> None:
-        self.sock, self.wire, self.modules = sock, wire, modules
+    def __init__(
+        self, sock: socket.socket, wire: Any, modules: dict[str, Any], builtins_for: BuiltinsFor
+    ) -> None:
+        self.sock, self.wire, self.modules, self.builtins_for = sock, wire, modules, builtins_for
         # Objects to which the judge has handles, kept alive so that their numbers stay unique.
         self.objects: list[Any] = []
         self.numbers: dict[int, int] = {}
@@ -109,6 +143,8 @@ class Agent:
         self.functions: dict[int, Callable[..., Any]] = {}
         self.of_judge: dict[int, int] = {}
         self.files: set[str] = set()
+        self.names: dict[str, Any] = {}
+        self.steps: list[Any] = []
         self.asking = RLock()
         self.do = self.operations()
 
@@ -122,6 +158,8 @@ class Agent:
             "array": self.array,
             "import": importlib.import_module,
             "load": self.load,
+            "begin": self.begin,
+            "step": self.step,
             "readable": readable,
             "enter": lambda x: type(x).__enter__(x),
             "exit": self.exit,
@@ -161,13 +199,10 @@ class Agent:
         exported  the names that learner-side cells see
         random_start  code of the module of this name, in tito.lesson
         """
-        modules = self.modules | modules
-        self.files = set(modules)
-        sys.meta_path.insert(0, Lessons(modules))
         start: dict[str, Any] = {}
         exec(marshal.loads(random_start), start)
         start["restart"]()
-        module = importlib.import_module(name)
+        module = self.import_lesson(modules, name)
         start["restart"](start["namespaces"](name.partition(".")[0]))
         space = {
             name: getattr(module, name)
@@ -178,6 +213,22 @@ class Agent:
         for code in learner_side:
             exec(marshal.loads(code), space)
         return {name: space[name] for name in wanted if name in space}
+
+    def import_lesson(self, modules: dict[str, Any], name: str, steps: str = "") -> Any:
+        modules = self.modules | modules
+        self.files = set(modules)
+        own = self.builtins_for(name.partition(".")[0])
+        sys.meta_path.insert(0, Lessons(modules, own, steps))
+        return importlib.import_module(name)
+
+    def begin(self, modules: dict[str, Any], name: str) -> None:
+        """Begin to import the lesson's module `name`, one statement after the other."""
+        self.names = vars(self.import_lesson(modules, name, steps=name))
+        self.steps = marshal.loads(modules[name])
+
+    def step(self, number: int) -> None:
+        """Run one statement of it."""
+        exec(self.steps[number][0], self.names)
 
     def array(self, x: Any) -> Any:
         import numpy as np
@@ -320,7 +371,7 @@ def same(then: Any, now: Any) -> bool:
     return then.shape == now.shape and then.tobytes() == now.tobytes()
 
 
-def rehearse(wire: Any) -> None:
+def rehearse(wire: Any, builtins_for: BuiltinsFor) -> None:
     """Execute typical requests before the first fork, so that Python's caches of methods and
     specialized instructions are filled. Otherwise each fork would fill them, and the kernel would
     copy each page of memory that it writes to.
@@ -332,7 +383,7 @@ def rehearse(wire: Any) -> None:
     start = marshal.dumps(compile(text, "rehearsal", "exec"))
     function = object()
     for _ in range(REHEARSALS):
-        agent = Agent(theirs, wire, {})
+        agent = Agent(theirs, wire, {}, builtins_for)
         for request in (
             ["load", {"rehearsal": code}, "rehearsal", ["double"], ["double"], start, []],
             ["call", function, [1.0, 2.0]],
@@ -412,13 +463,17 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.meta_path.append(Installed(start["packages"]))
-    import_libraries(start["preload"])
+    installed = Installed(start["packages"], start["draws"])
+    sys.meta_path.append(installed)
+    import_libraries(start["preload"], start["draws"])
     with open(pipe, "rb") as file:
         modules = marshal.load(file)
-    agent, program = Agent(first, sys.modules["wire"], modules), b""
+    conditions = load_file("conditions", start["conditions"])
+    builtins_for = partial(conditions.builtins_for, installed=lambda: installed.paths)
+    agent, program = Agent(first, sys.modules["wire"], modules, builtins_for), b""
     agent.make_ready()
-    rehearse(agent.wire)
+    rehearse(agent.wire, builtins_for)
+    installed.serving = True
     if sys.platform == "linux":
         confine = load_file("confine")
         if start["confine"]:
@@ -440,7 +495,7 @@ def main() -> None:
     serve(control, agent, seconds, program)
 
 
-def import_libraries(names: list[str]) -> None:
+def import_libraries(names: list[str], draws: bool) -> None:
     """Import what lessons import, so that no fork has to.
 
     threading, logging and random register functions that renew locks and seeds in every fork, a
@@ -451,6 +506,13 @@ def import_libraries(names: list[str]) -> None:
     load_file("wire")
     for name in names:
         importlib.import_module(name)
+    if draws:
+        import tempfile  # here, because it needs `random`
+
+        with tempfile.TemporaryDirectory() as cache:  # matplotlib wants to write there, but once
+            os.environ |= {"MPLBACKEND": "Agg", "MPLCONFIGDIR": cache}
+            importlib.import_module("matplotlib.pyplot")
+            importlib.import_module("matplotlib.backends.backend_agg")
     os.register_at_fork = register
 
 

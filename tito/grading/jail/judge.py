@@ -33,7 +33,7 @@ from tito.lesson import course, outcome
 from tito.lesson.course import Entry
 from tito.lesson.given_lines import lost_line_notes, name_lost_lines
 from tito.lesson.lesson_format import Check
-from tito.lesson.outcome import clean
+from tito.lesson.outcome import LeftOut, clean, left_out_sentences
 
 MOST_LATE = 3  # checks of an exercise that may run out of time; then its others are not run
 LEAST = 2  # seconds: the limit of a check after others ran out of time
@@ -41,6 +41,7 @@ BUDGET = 12  # times the limit of a check may a lesson take; then each further c
 # Bytes that all visible checks of a submission may receive; the hidden ones may receive the same.
 # Even legal answers take the judge's time.
 MOST_RECEIVED = 128 << 20
+HELD = ("passed", "stub")  # verdicts whose reason does not say what is left out
 SLOW = "slow:"  # before the hash of a file that takes too long to read: such a result's key
 NOT_ON_REFERENCE = "does not pass; tito test {} shows why"
 
@@ -62,10 +63,16 @@ class Attempt:
 
 @dataclass
 class SubmittedCode:
-    """What one learner handed in, and the Code of each lesson that could be read."""
+    """What one learner handed in, and the Code of each lesson that could be read.
+
+    tried  {(lesson, those below it that are the course's): its Code without what stops on them}
+    sound  the lessons in which nothing stopped on the first that were tried
+    """
 
     contents: Contents
     codes: dict[str, Code]
+    tried: dict[tuple[str, frozenset[str]], Code] = field(default_factory=dict)
+    sound: set[str] = field(default_factory=set)
 
     def code(self, name: str) -> Code:
         """The code of the learner's lesson, or a sentence that says why there is none."""
@@ -217,15 +224,12 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
                 check_result.message = clean(result.reason)
             yield False
             return
-        result.isolation = self.setting.level
-        ours = self.replaced(entry, work)
+        result.isolation, ours = self.setting.level, self.replaced(entry, work)
         if absent := [name for name in self.entries if name in ours - work.contents.files.keys()]:
-            names = ", ".join(absent)
-            result.notes.append(f"{NOT_HANDED_IN}{names}.")
+            result.notes.append(f"{NOT_HANDED_IN}{', '.join(absent)}.")
         code, checks = work.code(entry.name), entry.declared.checks
         attempt, spent = Attempt(), defaultdict[bool, float](float)
-        # Hidden checks run after all others, so that these cannot observe them.
-        for hidden in (False, True):
+        for hidden in (False, True):  # so that no other check can observe a hidden one
             self.spent = spent
             part = [check for check in checks if check.hidden == hidden]
             tried = self.attempt_on(ours, entry, work, part, attempt)
@@ -234,16 +238,18 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
                 result.reason = "" if ours else attempt.reason
                 yield not attempt.verdict
         result.checks = [attempt.checks[check.id] for check in checks]
+        left_out = self.tried(entry, work, ours, hidden=False).left_out
         if not code.ours:
             withhold_words(result.checks)
             if ours:
                 attempt.verdict = attempt.reason = ""
+                left_out = list(map(without_error, left_out))
         take_points(result, code)
-        result.points = sum(check.points for check in result.checks)
         on_reference = any(check.passed and check.base == REFERENCE for check in result.checks)
-        asked = self.setting.earlier_lessons == REFERENCE
-        result.base = REFERENCE if asked or ours or on_reference else OWN
-        result.verdict, result.reason = self.verdict(attempt, result, entry, code)
+        on_reference |= self.setting.earlier_lessons == REFERENCE
+        result.base = REFERENCE if ours or on_reference else OWN
+        result.verdict, result.reason = self.verdict(attempt, result, entry, code, left_out)
+        result.notes += left_out_sentences(left_out) * (result.verdict in HELD) + code.notes
 
     def replaced(self, entry: Entry, work: SubmittedCode) -> set[str]:
         """The earlier lessons that are the course's from the beginning. If the course wants both
@@ -269,20 +275,53 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         before  the Attempt at the checks that ran before these
         """
         base = REFERENCE if ours else OWN
-        tried = self.attempt(self.subject(entry, work, ours), checks, base, before)
+        hidden = any(check.hidden for check in checks)
+        tried = self.attempt(self.subject(entry, work, ours, hidden), checks, base, before)
         if self.setting.earlier_lessons == BOTH and not before.verdict:
             if failed := [check for check in checks if not tried.checks[check.id].passed]:
                 return self.retry_on_reference(ours, entry, work, tried, failed)
         return tried
 
-    def subject(self, entry: Entry, work: SubmittedCode, ours: Collection[str]) -> Subject:
-        """The learner's lesson on their own earlier lessons; those in `ours` are the course's."""
+    def subject(
+        self, entry: Entry, work: SubmittedCode, ours: Collection[str], hidden: bool
+    ) -> Subject:
+        """The learner's lesson on their own earlier lessons; those in `ours` are the course's.
+
+        hidden  whether it is for hidden checks
+        """
         lower = {
-            other.name: reference(other) if other.name in ours else work.code(other.name)
+            other.name: reference(other)
+            if other.name in ours
+            else self.tried(other, work, ours, hidden)
             for other in self.root.lessons
             if other.number < entry.number
         }
-        return Subject.of(entry, work.code(entry.name), lower)
+        return Subject.of(entry, self.tried(entry, work, ours, hidden), lower)
+
+    def tried(self, entry: Entry, work: SubmittedCode, ours: Collection[str], hidden: bool) -> Code:
+        """The code of the learner's lesson without the statements that stop on these lower lessons.
+        Nothing is tried that holds no line of the learner's, or is sound.
+        """
+        code = work.code(entry.name)
+        if isinstance(code.code, str) or code.ours or entry.name in work.sound:
+            return code
+        below = {other.name for other in self.root.lessons if other.number < entry.number}
+        key = entry.name, frozenset(below.intersection(ours))
+        if key not in work.tried:
+            work.tried[key] = code  # while the lessons below are tried
+            lower = {
+                name: reference(self.entries[name])
+                if name in ours
+                else self.tried(self.entries[name], work, ours, hidden)
+                for name in below
+            }
+            subject, stopped = Subject.of(entry, code, lower), dict[int, tuple[str, str]]()
+            with contextlib.suppress(JailFailed):  # the next check reports it
+                stopped = self.runner.try_import(subject, hidden)
+            if not stopped and entry.name not in {name for name, _ in work.tried.keys() - {key}}:
+                work.sound.add(entry.name)
+            work.tried[key] = code.without(stopped, subject.absent) if stopped else code
+        return work.tried[key]
 
     def retry_on_reference(
         self,
@@ -299,7 +338,8 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         handed_in = [name for name in lower if name in work.contents.files]
         if not handed_in:
             return attempt
-        retried = self.attempt(self.subject(entry, work, lower), failed, REFERENCE)
+        hidden = failed[0].hidden
+        retried = self.attempt(self.subject(entry, work, lower, hidden), failed, REFERENCE)
         mended = [check for check in failed if retried.checks[check.id].passed]
         if attempt.verdict and not retried.verdict:
             attempt.verdict, attempt.reason, attempt.only_on_reference = "", "", True
@@ -309,7 +349,8 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         for name in handed_in:  # with which one of the course's does the check pass?
             if not waiting:
                 break
-            tried = self.attempt(self.subject(entry, work, {*ours, name}), waiting, REFERENCE)
+            subject = self.subject(entry, work, {*ours, name}, hidden)
+            tried = self.attempt(subject, waiting, REFERENCE)
             for check in waiting:
                 if tried.checks[check.id].passed:
                     attempt.checks[check.id].caused_by = name
@@ -324,17 +365,23 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         return attempt
 
     def verdict(
-        self, attempt: Attempt, result: LessonResult, entry: Entry, code: Code
+        self,
+        attempt: Attempt,
+        result: LessonResult,
+        entry: Entry,
+        code: Code,
+        left_out: list[LeftOut],
     ) -> tuple[str, str]:
         """(verdict, reason) of a lesson from the results of its checks."""
         if attempt.verdict:
             return attempt.verdict, attempt.reason
-        verdict = outcome.verdict_of(result.checks)
+        verdict = outcome.verdict_of(result.checks, left_out)
         tampered = any(check.status == "tampered" and not check.hidden for check in result.checks)
         if verdict != "passed" and not (result.points or tampered or code.written):
             count = len(entry.declared.exercises)
             return "stub", f"Nothing is written yet: {count} exercises to write."
-        return verdict, outcome.reason_of(verdict, list(result.checks))
+        sentences = left_out_sentences(left_out) if verdict != "passed" else []
+        return verdict, " ".join([*sentences, outcome.reason_of(verdict, list(result.checks))])
 
     # Checks.
 
@@ -410,10 +457,20 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         return least if spent > BUDGET * seconds else max(seconds / 2**late, least)
 
 
+def without_error(one: LeftOut) -> LeftOut:
+    """What is said of it when the code ran next to solutions, which an error could reveal."""
+    if one.verdict == "syntax error":  # nothing ran
+        return one
+    return LeftOut(f"{one.words.partition(' is left out')[0]} is left out, because it stops")
+
+
 def take_points(result: LessonResult, code: Code) -> None:
-    """Let exercises that the learner has given up earn nothing. Add the notes on the code."""
+    """Add up the points, without those of exercises that the learner has given up. Add the notes on
+    the code.
+    """
     for check in result.checks:
         check.points = 0 if check.exercise in code.given_up else check.points
+    result.points = sum(check.points for check in result.checks)
     result.notes += [f"{exercise} is given up: it earns no points" for exercise in code.given_up]
     visible = [check for check in result.checks if not check.hidden]
     result.notes += lost_line_notes(code.lost, visible)

@@ -7,26 +7,27 @@ import hashlib
 import json
 import marshal
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 
 from tito.errors import TitoError
 from tito.grading.result import Answer, ExerciseCell
 from tito.grading.submission import LessonFile
 from tito.lesson import cells, export
+from tito.lesson.absent import absent_names, left_out_names, with_reason
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import LONGEST_ANSWER, Exercise, answer_in
-from tito.lesson.outcome import clean
-
-LONGEST_LINE = 200  # characters of a learner's line that is shown
+from tito.lesson.outcome import LeftOut, clean, missing_name
+from tito.lesson.statements import Statement, statements_of
 
 
 @dataclass
 class Code:
     """A module of the package, compiled.
 
-    code     marshalled bytecode, or a sentence that says why there is none
+    code     its statements as `statements_of` gives them, marshalled, or a sentence that says why
+             there are none
     places   for each line of the module its place in the learner's file, as
              "line 12: text", or ""
     written  whether an exercise differs from the release, or a question is answered
@@ -35,6 +36,10 @@ class Code:
     given_up exercises that the learner has marked as given up: they earn no points
     lost     {exercise: a sentence about a given line that has no effect any more}
     ours     whether no line of it is the learner's: it is the released lesson, or the solved one
+    left_out what Python cannot read, and statements that stop when they are run
+    absent   {name that the module lacks: why}
+    notes    sentences about exercises that are there twice
+    starts   the place of each statement, as LeftOut has it
     """
 
     code: bytes | str
@@ -45,6 +50,35 @@ class Code:
     given_up: list[str] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
     ours: bool = False
+    left_out: list[LeftOut] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    starts: list[str] = field(default_factory=list)
+
+    @property
+    def statements(self) -> list[Statement]:
+        return [] if isinstance(self.code, str) else marshal.loads(self.code)
+
+    def without(self, stopped: Mapping[int, tuple[str, str]], below: Mapping[str, str]) -> "Code":
+        """The same without statements that stop, {number: (name of the exception, or "", text)}.
+
+        below  {name that the lessons below it lack: why}
+        """
+        statements, more = self.statements, []
+        for number, (name, text) in sorted(stopped.items()):
+            text = with_reason(text, missing_name(name, text), below)
+            names = statements[number][2]
+            more.append(LeftOut.stopped(self.starts[number], names, name, text))
+        kept = [row for number, row in enumerate(statements) if number not in stopped]
+        bound = {name for row in kept for name in row[2]}
+        absent = {name: why for name, why in left_out_names(more).items() if name not in bound}
+        return replace(
+            self,
+            code=marshal.dumps(kept),
+            left_out=self.left_out + more,
+            absent=self.absent | absent,
+            starts=[place for n, place in enumerate(self.starts) if n not in stopped],
+        )
 
 
 def compiled(entry: Entry, file: LessonFile) -> Code:
@@ -62,11 +96,21 @@ def compiled(entry: Entry, file: LessonFile) -> Code:
             module = export.build(
                 file.source, lesson, entry.relative(entry.script), entry.root.package
             )
-            code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
-        ours = not written and module.text == released_text(entry)
-        places, given_up = places_of(module, file.source), lesson.given_up(file.source)
-        shown, lost = cells_of(entry, file, module), lesson.lost_lines(file.source)
-        return Code(marshal.dumps(code), places, written, answers, shown, given_up, lost, ours)
+            statements = statements_of(module.text, f"{entry.root.package}.core.{entry.name}")
+        return Code(
+            marshal.dumps(statements),
+            places_of(module, file.source),
+            written,
+            answers,
+            cells_of(entry, file, module),
+            lesson.given_up(file.source),
+            lesson.lost_lines(file.source),
+            not written and module.text == released_text(entry),
+            left_out=module.left_out,
+            absent=absent_names(module),
+            notes=module.notes,
+            starts=[module.place(line) for _, line, _, _ in statements],
+        )
     except TitoError as error:
         why = error.what
         if "no cell that begins" not in why:
@@ -146,7 +190,7 @@ def places_of(module: export.ExportedModule, source: cells.Source) -> list[str]:
         if cell.number not in lines:
             lines[cell.number] = cell.source.split("\n")
         where = f"cell {cell.number}, " if source.is_notebook else ""
-        text = lines[cell.number][line].strip()[:LONGEST_LINE]
+        text = lines[cell.number][line].strip()[: export.LONGEST_LINE]
         places.append(f"{where}line {cell.line + line}: {text}")
     return places
 
@@ -154,8 +198,8 @@ def places_of(module: export.ExportedModule, source: cells.Source) -> list[str]:
 @functools.cache
 def reference(entry: Entry) -> Code:
     """The Code of the course's own lesson."""
-    module = export.current(entry, entry.declared.source)
-    code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
+    module = export.current(entry, entry.declared.source).whole()
+    code = statements_of(module.text, f"{entry.root.package}.core.{entry.name}")
     return Code(marshal.dumps(code), places_of(module, entry.declared.source), ours=True)
 
 

@@ -317,9 +317,11 @@ def test_each_row_says_what_became_of_it(run, family):
     def right(one, row):
         # "failed" in the lists of attacks: checks fail; honest ones beside them may have passed.
         verdict = "failed" if row["verdict"] == "partly right" else row["verdict"]
+        # What stops the import is left out, and then the checks lack what it would have defined.
+        statuses = [*one.status.split("|"), *["error"] * (" left out" in row["reason"])]
         return (
             verdict in one.verdict.split("|")
-            and row["checks"][0]["status"] in one.status.split("|")
+            and row["checks"][0]["status"] in statuses
             and (row["isolation"], len(row["checks"])) == (run.level, 12)
         )
 

@@ -5,6 +5,7 @@ ends them for good.
 import contextlib
 import marshal
 import os
+import re
 import select
 import signal
 import subprocess
@@ -20,6 +21,9 @@ from tito.grading import setting
 from tito.grading.jail import check_namespace, proxy
 from tito.grading.jail import jail as jails
 from tito.grading.jail.jail import Jail, JailFailed
+from tito.grading.jail.jailed_server import NEEDS_PICTURES
+from tito.lesson import conditions
+from tito.lesson.statements import statements_of
 
 LINUX = sys.platform == "linux"
 
@@ -254,7 +258,7 @@ def test_a_course_inside_of_the_installed_packages_is_hidden(level):
         folder = (
             Path(sys.modules[package].__file__).parent
             if package in sys.modules
-            else jails.packages()["numpy"].parent / package
+            else conditions.importable()["numpy"].parent / package
         )
         with Jail(level, [folder]) as jail:
             assert jail.reads(folder) is False
@@ -453,7 +457,7 @@ def test_a_jail_that_is_killed_while_it_starts_lowers_no_level(monkeypatch, code
     ends = f"import os; os.kill(os.getpid(), 9) if {code} < 0 else os._exit({code})"
     real, left = jails.command, [1, 1]
 
-    def command(level, secret):
+    def command(level, secret, draws):
         started.append(level)
         return [sys.executable, "-c", ends] if left and left.pop() else real("process", secret)
 
@@ -475,3 +479,55 @@ def test_only_the_parts_beside_a_secret_stay_readable(tmp_path):
     assert sorted(found) == [tmp_path / "a/b/open", tmp_path / "a/c", tmp_path / "d"]
     assert jails.without(tmp_path / "d", {tmp_path / "a/b/secret"}) == [tmp_path / "d"]
     assert jails.without(tmp_path / "d", {tmp_path / "d"}) == []
+
+
+COURSE = Path(__file__).resolve().parents[4]
+
+
+def imported_modules():
+    """The packages that lessons, milestones and pages of the book import, without Python's own."""
+    texts = [
+        path.read_text(encoding="utf-8")
+        for pattern in ("modules/source/*/*_dev.py", "modules/milestones/*.py", "book/*.md")
+        for path in COURSE.glob(pattern)
+    ]
+    found = re.findall(
+        r"^ *(?:import|from) +([a-z]\w*)[\w.]*(?: +import\b|$)", "\n".join(texts), re.M
+    )
+    beside = {path.stem for path in COURSE.glob("modules/[ms]*/*.py")}
+    return set(found) - beside - sys.stdlib_module_names - {"tinytorch", "tito"}
+
+
+DRAWING = """
+import matplotlib.pyplot as plt, io, PIL.Image, packaging.version, dateutil.tz, mpl_toolkits.mplot3d
+figure, axes = plt.subplots()
+axes.plot([1, 2])
+figure.savefig(file := io.BytesIO())
+done = file.tell() > 1000
+"""
+
+
+@levels
+def test_a_lesson_can_import_and_draw_what_the_course_imports(level):
+    assert {"numpy", "matplotlib"} <= imported_modules() <= conditions.importable().keys()
+    code = marshal.dumps(statements_of(DRAWING, "tinytorch.core.x"))
+    modules = {"tinytorch": None, "tinytorch.core": None, "tinytorch.core.x": code}
+    nothing = marshal.dumps(compile("", "imports", "exec"))
+    with Jail(level, draws=True) as jail:
+        fork = jail.fork()
+        load = ["load", modules, "tinytorch.core.x", ["done"], ["done"], nothing, []]
+        assert talk(fork).do(*load) == {"done": True}
+        fork.end()
+        for name in sorted(conditions.importable()):
+            fork = jail.fork()
+            assert talk(fork).do("import", name) is not None
+            fork.end()
+
+
+def test_a_fork_without_matplotlib_ends_so_that_the_judge_uses_another_jail():
+    with Jail("process") as jail:
+        fork = jail.fork()
+        with pytest.raises(proxy.Died):
+            talk(fork).do("import", "matplotlib")
+        fork.end()
+        assert fork.code() == NEEDS_PICTURES

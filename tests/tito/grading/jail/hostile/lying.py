@@ -318,8 +318,8 @@ builtins.AssertionError = builtins.Exception = Warning
 builtins.len = lambda x: 3
 builtins.__import__ = lambda *a, **k: np
 """,
-    verdict="failed|crashed",
-    status="error|crashed",
+    verdict="failed|crashed|tampered",
+    status="error|crashed|tampered",
 )
 
 hostile(

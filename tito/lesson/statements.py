@@ -1,0 +1,62 @@
+"""The statements of an exported module, compiled one by one, so that one that stops does not stop
+the others. `tito test` and the jail run a lesson in this way; a plain `import` stops, as usual.
+"""
+
+import __future__
+
+import ast
+from collections.abc import Iterator
+from copy import copy
+from types import CodeType
+
+from tito.lesson import cells
+
+SECONDS = 2.0  # a statement may take, so that an import in each check stays short
+# Its code, its line in the module, the names that it binds, and whether it is an import, which may
+# take longer.
+Statement = tuple[CodeType, int, list[str], bool]
+
+
+def statements_of(text: str, file: str) -> list[Statement]:
+    """The top-level statements of a module; `file` is what tracebacks call it.
+
+    An import of several names counts as one for each name, since each may be missing alone.
+
+    Raises SyntaxError, ValueError or RecursionError, as `compile` does.
+    """
+    statements: list[Statement] = []
+    flags = 0
+    for node in _divided(cells.tree_of(text).body):
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            flags |= getattr(__future__, node.names[0].name).compiler_flag
+        with cells.PARSING:
+            code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
+        is_import = isinstance(node, (ast.Import, ast.ImportFrom))
+        statements.append((code, node.lineno, bound_by(node), is_import))
+    return statements
+
+
+def _divided(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for number, node in enumerate(body):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                one = copy(node)
+                one.names = [alias]
+                yield ast.copy_location(one, alias)
+        elif not (number and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            yield node  # a text further down would replace the module's docstring
+
+
+def bound_by(node: ast.stmt) -> list[str]:
+    """The names that a top-level statement binds."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [node.name]
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return [(alias.asname or alias.name).split(".")[0] for alias in node.names]
+    names = []
+    for leaf in ast.walk(node):
+        if isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store):
+            names.append(leaf.id)
+        elif isinstance(leaf, (ast.FunctionDef, ast.ClassDef)):
+            names.append(leaf.name)
+    return names
