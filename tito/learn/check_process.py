@@ -60,10 +60,10 @@ class FreshFinder:
     texts    {path: text} of the modules as the caller has read them: what is tested is what was
              read
     left_out {path: numbers of the statements that are not run}, because the process ended there
-    emit     gets an event for each statement as it begins, and for those that stop
+    emit     gets an event for each statement as it begins, and for those that stop: in the modules
+             of lessons, a statement that stops does not stop the others. None: for a program that
+             uses the package, which such a statement stops
     seconds  that the statements of a lesson may take together, without imports
-
-    In the modules of lessons, a statement that stops does not stop the others.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class FreshFinder:
         package: str,
         texts: Mapping[str, str],
         left_out: Mapping[str, Sequence[int]] | None = None,
-        emit: Emit = lambda event: None,
+        emit: Emit | None = None,
         seconds: float = SECONDS,
     ) -> None:
         self.folder, self.package, self.texts = os.path.join(root, package), package, texts
@@ -122,9 +122,10 @@ class _FreshLoader(importlib.machinery.SourceFileLoader):
         return compiled(self.get_text(), self.path)
 
     def exec_module(self, module: ModuleType) -> None:
-        if not self.is_lesson:
+        emit = self.finder.emit
+        if not (self.is_lesson and emit):
             return super().exec_module(module)
-        space, emit = vars(module), self.finder.emit
+        space = vars(module)
         space["__builtins__"] = self.finder.builtins
         space.pop("__file__", None)  # in the jail there is none
         left = self.finder.seconds
@@ -495,7 +496,8 @@ def _import_lower(request: Request) -> None:
     """Import what the lesson's module imports: for the author's gate, which asks about hundreds of
     texts of one lesson and changes nothing else.
     """
-    sys.meta_path.insert(0, FreshFinder(request["root"], request["package"], request["texts"]))
+    where = request["root"], request["package"], request["texts"]
+    sys.meta_path.insert(0, FreshFinder(*where, emit=lambda event: None))
     own = f"{request['package']}.{request['module']}"
     path = os.path.join(request["root"], *own.split(".")) + ".py"
     with contextlib.suppress(Exception):  # the fork says what is wrong

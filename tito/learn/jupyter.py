@@ -5,7 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-NEEDED = ("jupyterlab", "ipykernel")
+PROGRAM = "jupyterlab"
+NEEDED = (PROGRAM, "ipykernel")
 
 
 def missing() -> list[str]:

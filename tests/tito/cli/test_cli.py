@@ -396,7 +396,8 @@ def test_a_folder_may_be_named_like_markup(small_course, tmp_path):
 
 def test_notebook_passes_options_to_jupyter_and_its_exit_status_on(small_workspace, monkeypatch):
     monkeypatch.setattr(jupyter, "missing", lambda: [])
-    program = small_workspace.path / "jupyterlab.py"  # `python -m jupyterlab` finds this one first
+    monkeypatch.setattr(jupyter, "PROGRAM", "other_lab")
+    program = small_workspace.path / "other_lab.py"
     program.write_text("import sys\nprint(sys.argv[2:])\nraise SystemExit(7)\n", encoding="utf-8")
     words = ("--", "--allow-root", "--port", "9000")
     out, _ = tito(small_workspace, "notebook", "numbers", *words, code=7)

@@ -393,7 +393,7 @@ def _open_jupyter(entry: "Entry", options: list[str]) -> None:
     if jupyter.missing():
         raise MachineError("JupyterLab is not installed here.", jupyter.remedy())
     completed = subprocess.run(
-        [sys.executable, "-m", "jupyterlab", str(entry.notebook), *options],
+        [sys.executable, "-m", jupyter.PROGRAM, str(entry.notebook), *options],
         cwd=entry.root.path,
         env=os.environ | {"TINYTORCH_ROOT": str(entry.root.path)},
         check=False,

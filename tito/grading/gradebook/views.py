@@ -31,9 +31,7 @@ def grades(
     lessons: dict[str, tuple[int, str, int]],
     is_empty: IsEmpty,
 ) -> Group:
-    """The class: a row per learner. lessons: {name: (number, title, points)}; is_empty: whether
-    exports have no points of a grade.
-    """
+    """The class: a row per learner. lessons: {name: (number, title, points)}."""
     listing = table()
     listing.add_column("student", no_wrap=True)
     listing.add_column("name")  # shrinks when the terminal is narrow

@@ -24,7 +24,7 @@ from some_results import (
     set_points,
 )
 
-from tito import csv_tables
+from tito import csv_tables, settings
 from tito.errors import TitoError
 from tito.grading.gradebook import (
     enrollment,
@@ -261,7 +261,7 @@ def test_what_was_not_handed_in_is_empty_while_there_is_time(tmp_path, missing, 
         assert chosen(book, now=MONDAY).missing() == (1, 0) if before else (0, 1)
 
 
-@pytest.mark.parametrize("missing", late.MISSING)
+@pytest.mark.parametrize("missing", settings.MISSING)
 def test_what_is_of_no_lesson_is_never_exported_as_0_and_told(tmp_path, missing):
     with open_gradebook(tmp_path / "strange.db", replace(RULES, missing=missing)) as book:
         for student in ("cy", "dan"):

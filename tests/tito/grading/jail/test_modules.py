@@ -36,7 +36,7 @@ COUNTS = ": defines double, and counts"
     ("more", "words", "first_counts"),
     [
         (f"{MARK}{TABLE}", NOT_EXPORTED, True),
-        (f"{MARK}# all\n#| export\n{TABLE}", NOT_EXPORTED, True),
+        (f"{MARK}# all\n#| export\n{TABLE}", COUNTS, False),
         ('# %% [markdown] exercise="double"\n# Twice.\n', NOT_EXPORTED, True),
         (f"{MARK}#| export\n{TABLE}", COUNTS, False),
         (f"{MARK}#| exporti\n{TABLE}", COUNTS, False),
@@ -73,10 +73,16 @@ def test_a_given_cell_that_was_edited_is_shown_as_it_is(small_course):
     assert not counts and "again in" in first and also and "without this exercise's mark" in second
 
 
-def test_with_a_syntax_error_every_cell_is_there_and_none_counts(small_course):
+def test_a_cell_that_python_cannot_read_changes_nothing_about_the_others(small_course):
     broken = f"{NUMBERS}{MARK}{TABLE}# %%\n#| export\nx = (\n"
-    expected = ["Line 24: exported", f"Line {NUMBERS.count(chr(10)) + 2}{NOT_EXPORTED}"]
-    assert listed(small_course.lesson("numbers"), broken) == [(one, False) for one in expected]
+    other = f"Line {NUMBERS.count(chr(10)) + 2}{NOT_EXPORTED}"
+    assert listed(small_course.lesson("numbers"), broken) == [(FIRST, True), (other, False)]
+
+
+def test_an_exercise_that_python_cannot_read_counts_nowhere(small_course):
+    broken = NUMBERS.replace("twice = x + x", "twice = (x + x")
+    ((words, counts),) = listed(small_course.lesson("numbers"), broken)
+    assert words.startswith("Line 24: ") and not counts
 
 
 @pytest.mark.parametrize("suffix", [".py", ".ipynb"])
