@@ -30,17 +30,17 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (35000, 28000),
-    "lines of tito/grading": (15400, 12000),
-    "lines of tito/learn": (6300, 5000),
-    "lines of tito/book": (3300, 2600),
-    "lines of tests": (55200, 46000),
+    "lines of tito": (36900, 28000),
+    "lines of tito/grading": (16100, 12000),
+    "lines of tito/learn": (6400, 5000),
+    "lines of tito/book": (2800, 2600),
+    "lines of tests": (55900, 46000),
     "functions over 40 lines": (4, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),
     "modules over 600 lines": (0, 3),
     "commands": (35, 34),
-    "parameters of commands": (143, 200),
+    "parameters of commands": (142, 200),
     "attributes of Tensor": (61, 90),
 }
 

@@ -32,7 +32,7 @@ from tito.lesson.cells import Cell
 from tito.lesson.course import Entry, Root
 
 SECONDS = 300  # a cell may take
-KEPT = 3  # outputs of each program: those of the last edits
+KEPT = 3  # outputs of each program: its last edits
 PICTURES = {"image/png", "image/svg+xml", "image/jpeg"}
 LIBRARIES = ("numpy", "matplotlib", "ipykernel")
 # The first cell: pictures twice as fine as the page shows them, for screens that are.

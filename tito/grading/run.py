@@ -79,7 +79,7 @@ class Progress:
 
     total, graded, unchanged  submissions
     failed       those that could not be graded, by our fault
-    strange      {learner: what is in their submission, and of no lesson}
+    strange      {learner: the files of their submission, none of a lesson}
     seconds      since it began
     verdicts     {verdict: how many lessons got it}
     files        {(learner, lesson): SHA-256 of the file that came}

@@ -1,4 +1,4 @@
-"""Make a sample class of six learners, to try grading on, for any course:
+"""Make a sample class, six learners to try grading on, for any course:
 
     python -m tito.grading.sample FOLDER [--root COURSE] [--lessons LESSON ...]
     tito gradebook roster FOLDER/roster.csv

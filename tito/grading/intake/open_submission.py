@@ -85,7 +85,7 @@ def open_submission(
 def _open_upload(
     upload: Upload, reading: Reading, strange: list[str], opened: contextlib.ExitStack
 ) -> Found:
-    """{lesson: its files} in a folder or archive; without any, `strange` gets what is in it."""
+    """{lesson: its files} in a folder or archive; without any, `strange` gets the names in it."""
     if upload.problem:
         raise Unreadable(upload.problem)
     if upload.kind == "other":

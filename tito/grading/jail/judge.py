@@ -41,7 +41,7 @@ BUDGET = 12  # times the limit of a check may a lesson take; then each further c
 # Bytes that all visible checks of a submission may receive; the hidden ones may receive the same.
 # Even legal answers take the judge's time.
 MOST_RECEIVED = 128 << 20
-HELD = ("passed", "stub")  # verdicts whose reason does not say what is left out
+HELD = ("passed", "stub")  # verdicts whose reason does not name the left-out code
 SLOW = "slow:"  # before the hash of a file that takes too long to read: such a result's key
 NOT_ON_REFERENCE = "does not pass; tito test {} shows why"
 
