@@ -90,7 +90,8 @@ def similar(
     if output and not json:
         echo(f"side by side: {output / 'index.html'}")
     if not count.is_complete:
-        warn(f"{count.compared} of {count.total} compared.")
+        needed = " A comparison needs two hand-ins." * (count.compared < 2)
+        warn(f"{count.compared} of {count.total} compared.{needed}")
         raise typer.Exit(1)
 
 
