@@ -228,6 +228,7 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         if absent := [name for name in self.entries if name in ours - work.contents.files.keys()]:
             result.notes.append(f"{NOT_HANDED_IN}{', '.join(absent)}.")
         code, checks = work.code(entry.name), entry.declared.checks
+        left_out = self.tried(entry, work, ours, hidden=False).left_out
         attempt, spent = Attempt(), defaultdict[bool, float](float)
         for hidden in (False, True):  # so that no other check can observe a hidden one
             self.spent = spent
@@ -238,7 +239,6 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
                 result.reason = "" if ours else attempt.reason
                 yield not attempt.verdict
         result.checks = [attempt.checks[check.id] for check in checks]
-        left_out = self.tried(entry, work, ours, hidden=False).left_out
         if not code.ours:
             withhold_words(result.checks)
             if ours:
@@ -316,8 +316,11 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
                 for name in below
             }
             subject, stopped = Subject.of(entry, code, lower), dict[int, tuple[str, str]]()
-            with contextlib.suppress(JailFailed):  # the next check reports it
-                stopped = self.runner.try_import(subject, hidden)
+            began = time.perf_counter()
+            if self.total[hidden] <= submission_seconds(self.setting):
+                with contextlib.suppress(JailFailed):  # the next check reports it
+                    stopped = self.runner.try_import(subject, hidden)
+            self.total[hidden] += time.perf_counter() - began
             if not stopped and entry.name not in {name for name, _ in work.tried.keys() - {key}}:
                 work.sound.add(entry.name)
             work.tried[key] = code.without(stopped, subject.absent) if stopped else code
@@ -374,7 +377,8 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
     ) -> tuple[str, str]:
         """(verdict, reason) of a lesson from the results of its checks."""
         if attempt.verdict:
-            return attempt.verdict, attempt.reason
+            words = dict.fromkeys([*left_out_sentences(left_out), attempt.reason])
+            return attempt.verdict, " ".join(words)
         verdict = outcome.verdict_of(result.checks, left_out)
         tampered = any(check.status == "tampered" and not check.hidden for check in result.checks)
         if verdict != "passed" and not (result.points or tampered or code.written):

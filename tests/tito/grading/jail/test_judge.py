@@ -366,6 +366,26 @@ def test_a_loop_costs_its_time_limit_once(numbers, monkeypatch):
     assert sum(check.seconds for check in got.checks) < 0.5
 
 
+def test_what_is_tried_to_find_what_stops_counts_as_time_of_the_submission(grade, monkeypatch):
+    tries, real = [], CheckRunner.try_import
+    monkeypatch.setattr(CheckRunner, "try_import", lambda *given: tries.append(1) or real(*given))
+    monkeypatch.setattr("tito.grading.jail.judge.submission_seconds", lambda setting: 0.4)
+    loop = "\n\n# %%\n#| export\nwhile True: pass\n"
+    got = grade({"numbers": NUMBERS + loop, "sums": SUMS + loop}, seconds=0.5)
+    visible = [check for one in got.values() for check in one.checks if not check.hidden]
+    assert len(tries) == 1 and {check.status for check in visible} == {"not run"}
+    assert "have taken 0.4 s" in visible[-1].message
+
+
+def test_what_ends_the_import_of_a_check_is_named_with_what_is_left_out(numbers):
+    # Where it is only tried, no frame of `load` is on the stack.
+    code = "import os, traceback\n1 / 0\n"
+    code += "if 'in load' in ''.join(traceback.format_stack()): os._exit(7)"
+    got = numbers(f"{DOUBLE}\n{code}\n")
+    assert (got.verdict, got.points) == ("crashed", 0)
+    assert "1 / 0: ZeroDivisionError" in got.reason and "exit code 7" in got.reason
+
+
 def test_an_endless_loop_ends_and_other_checks_count(numbers):
     got = numbers("    while x is 2: pass\n    return x + x\n", seconds=0.5)
     assert statuses(got) == ["timeout", "passed", "timeout"] and (got.verdict, got.points) == (

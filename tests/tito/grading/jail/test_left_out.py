@@ -64,6 +64,13 @@ KINDS = {
         "still running after 2 s",
     ),
     "a sleep": (behind("import time\ntime.sleep(60)"), 5, r"sleep\(60\): still running after 2 s"),
+    "a loop before work": (
+        SOLVED.replace(
+            "LIMIT = 10", "while True:\n    pass\nTWO = 2 + 0 * sum(range(10**6))\nLIMIT = 10"
+        ).replace("twice = x + x", "twice = TWO * x"),
+        5,
+        "while True:: still running after 2 s",
+    ),
     "memory": (behind("raise MemoryError"), 5, "raise MemoryError: more memory than it may have"),
     "a check": (behind('check("double")'), 5, ""),
     "breakpoint": (behind("breakpoint()"), 5, r"breakpoint\(\) needs a terminal"),
