@@ -21,7 +21,7 @@ ID = re.compile(
 )
 CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<id>\d+)_(?P<file>\d+)_.+", re.I | re.S)
 MOODLE = re.compile(
-    r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_.*)?", re.I | re.S
+    r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_.*)?", re.I | re.S
 )
 # "12345-678901 - Ada Lovelace - Nov 20, 2026 1011 AM": its own numbers, the name, the local time.
 # Elsewhere "... - alovelace Ada Lovelace - 20 November 2026 1011 AM", or "... - 100815 Lovelace"...

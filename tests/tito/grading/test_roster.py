@@ -105,6 +105,8 @@ def test_a_roster_that_is_not_there_is_refused(tmp_path):
         ("Eve Müller_7654321_assignsubmission_file_", "eve_m"),
         ("Bob de Ruiter_1_assignsubmission_file_work", "bob"),
         ("Anonym_99001_assignsubmission_file_", "bob"),
+        # The learner chose the name of the file, in which another's number follows.
+        ("Bob de Ruiter_1_assignsubmission_file_ada_678_assignsubmission_file_x", "bob"),
         ("Eve Müller - bob", "eve_m"),  # Google's, before what the learner chose
         ("ada-2", "ada"),
         ("ada (1)", "ada"),
