@@ -3,8 +3,9 @@ feedback shows it.
 """
 
 import functools
+import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field, replace
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -93,6 +94,18 @@ class ExerciseCell:
     counts: bool
     first: int
     last: int
+
+    def without(self, place: str, names: Collection[str]) -> "ExerciseCell":
+        """The same where a statement at this place, which binds these names, is left out."""
+        cell, line = re.findall(r"(?:cell|line) (\d+)", place)[:2]
+        if self.words.startswith("Line "):  # a script's
+            is_here = self.first <= int(line) <= self.last
+        else:
+            is_here = re.match(f"Cell {cell}\\b", self.words) is not None
+        words = self.words
+        for name in names if is_here else ():
+            words = words.replace(f"defines {name}, and counts", f"its {name} stops: left out")
+        return replace(self, words=words, counts=self.counts and words == self.words)
 
 
 @dataclass

@@ -228,7 +228,8 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         if absent := [name for name in self.entries if name in ours - work.contents.files.keys()]:
             result.notes.append(f"{NOT_HANDED_IN}{', '.join(absent)}.")
         code, checks = work.code(entry.name), entry.declared.checks
-        left_out = self.tried(entry, work, ours, hidden=False).left_out
+        runs = self.tried(entry, work, ours, hidden=False)
+        left_out, result.cells = runs.left_out, runs.cells
         attempt, spent = Attempt(), defaultdict[bool, float](float)
         for hidden in (False, True):  # so that no other check can observe a hidden one
             self.spent = spent

@@ -64,11 +64,14 @@ class Code:
 
         below  {name that the lessons below it lack: why}
         """
-        statements, more = self.statements, []
+        statements, more, shown = self.statements, [], dict(self.cells)
         for number, (name, text) in sorted(stopped.items()):
             text = with_reason(text, missing_name(name, text), below)
             names = statements[number][2]
-            more.append(LeftOut.stopped(self.starts[number], names, name, text))
+            place = self.starts[number]
+            more.append(LeftOut.stopped(place, names, name, text))
+            for exercise, row in shown.items() if place else ():
+                shown[exercise] = [cell.without(place, names) for cell in row]
         kept = [row for number, row in enumerate(statements) if number not in stopped]
         bound = {name for row in kept for name in row[2]}
         absent = {name: why for name, why in left_out_names(more).items() if name not in bound}
@@ -77,6 +80,7 @@ class Code:
             code=marshal.dumps(kept),
             left_out=self.left_out + more,
             absent=self.absent | absent,
+            cells=shown,
             starts=[place for n, place in enumerate(self.starts) if n not in stopped],
         )
 

@@ -386,6 +386,14 @@ def test_what_ends_the_import_of_a_check_is_named_with_what_is_left_out(numbers)
     assert "1 / 0: ZeroDivisionError" in got.reason and "exit code 7" in got.reason
 
 
+def test_a_cell_whose_definition_stops_is_not_shown_as_the_one_that_counts(grade):
+    again = "\n\n# %%\n#| export\n@(lambda f: 1 / 0)\ndef double(x):\n    return x\n"
+    got = grade({"numbers": NUMBERS + again}, ["numbers"])["numbers"]
+    (cells,) = [row for row in got.cells.values() if len(row) == 2]
+    assert got.points == 5 and not any(cell.counts for cell in cells)
+    assert cells[1].words.endswith("its double stops: left out")
+
+
 def test_an_endless_loop_ends_and_other_checks_count(numbers):
     got = numbers("    while x is 2: pass\n    return x + x\n", seconds=0.5)
     assert statuses(got) == ["timeout", "passed", "timeout"] and (got.verdict, got.points) == (
