@@ -27,10 +27,10 @@ def statements_of(text: str, file: str) -> list[Statement]:
     statements: list[Statement] = []
     flags = 0
     for node in _divided(cells.tree_of(text).body):
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            flags |= getattr(__future__, node.names[0].name).compiler_flag
         with cells.PARSING:
             code = compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True)
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            flags |= getattr(__future__, node.names[0].name).compiler_flag
         is_import = isinstance(node, (ast.Import, ast.ImportFrom))
         statements.append((code, node.lineno, bound_by(node), is_import))
     return statements

@@ -236,6 +236,14 @@ def as_notebook(text):
     return json.dumps({"cells": rows, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
+@pytest.mark.parametrize("name", ["braces", "nosuch", "*"])
+def test_a_future_that_there_is_not_is_an_error_of_syntax(small_workspace, graded, name):
+    text = f"# %%\n#| export\nfrom __future__ import {name}\n\n{SOLVED}"
+    assert graded("numbers_dev.py", text).verdict == "syntax error"
+    small_workspace.lesson("numbers").script.write_text(text, encoding="utf-8")
+    assert verdict_on(small_workspace.lesson("numbers")).points == 0
+
+
 def words_of(result):
     """Everything that is said of a lesson, without the count of checks."""
     messages = [check.message for check in result.checks if not check.passed]
