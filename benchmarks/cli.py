@@ -226,8 +226,8 @@ def plain_tests(entry):
         f"{', '.join(dict.fromkeys(export.exported_names(lesson)))}"
     )
     sections = dict.fromkeys(check.cell.source for check in lesson.checks)
-    beside = [cell.source for cell in lesson.learner_side]
-    return "\n".join([*lesson.imports, names, lesson.helpers, *beside, *sections, ""])
+    shared = [cell.source for cell in (*lesson.setup, *lesson.learner_side)]
+    return "\n".join([names, *shared, *sections, ""])
 
 
 class Terminal:

@@ -143,7 +143,7 @@ def verify(source: Root, chosen: list[Entry], contents: Mapping[str, bytes]) -> 
     for name, text in texts_of(contents):
         leaked = search.find_in(text)
         if is_program(source, name):
-            leaked = without_chance(source, text, leaked, reasons)
+            leaked = without_chance(source, name, text, leaked, reasons)
         if leaked:
             refuse(name, reasons[min(leaked)], min(leaked))
         if name.endswith(f"/{CHECKS}"):
@@ -153,24 +153,30 @@ def verify(source: Root, chosen: list[Entry], contents: Mapping[str, bytes]) -> 
         verify_lesson(entry, contents)
 
 
+def is_module(source: Root, name: str) -> bool:
+    """Whether a path, in a folder or in a zip, is in the course's package."""
+    return f"/{source.package}/" in f"/{name}"
+
+
 def is_program(source: Root, name: str) -> bool:
     """Whether a path, in a folder or in a zip, is in the course's package or a milestone."""
-    return f"/{source.package}/" in f"/{name}" or f"/{milestone.SOURCE.name}/" in f"/{name}"
+    return is_module(source, name) or f"/{milestone.SOURCE.name}/" in f"/{name}"
 
 
 def without_chance(
-    source: Root, text: str, leaked: set[str], reasons: Mapping[str, str]
+    source: Root, name: str, text: str, leaked: set[str], reasons: Mapping[str, str]
 ) -> set[str]:
     """The secrets in a module of the package, or in a milestone, without those that are there by
     chance.
 
-    These are programs like the solutions, so they may contain single short lines of them.
-    There, more than half of an exercise's lines are a leak.
+    These are programs, so they may contain single short lines of a secret. In a module, more than
+    half of an exercise's lines are a leak; in a milestone, which uses what the lessons built, each.
     """
+    least = 0.5 if is_module(source, name) else 0
     copied = [
         lines
         for lines in (solutions(source) if leaked else ())
-        if lines & leaked and 2 * sum(line in text for line in lines) > len(lines)
+        if lines & leaked and sum(line in text for line in lines) > least * len(lines)
     ]
     return {line for line in leaked if not is_chance(line, reasons[line], copied)}
 
@@ -178,7 +184,7 @@ def without_chance(
 def is_chance(line: str, reason: str, copied: list[set[str]]) -> bool:
     """Whether a secret in such a program may be there by chance.
 
-    copied  the solutions of which more than half is in that program
+    copied  the solutions of which too much is in that program
     """
     if "a line of" not in reason or ENTRY.match(line):
         return False

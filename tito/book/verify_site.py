@@ -129,7 +129,7 @@ def _refuse_secrets(root: Root, paths: dict[str, Path], pages: dict[str, PageCon
     modules = {name for name in texts if leaks.is_program(root, name)}
     for name in modules:
         found = finder.find_in(texts[name])
-        leaked |= leaks.without_chance(root, texts[name], found, secrets)
+        leaked |= leaks.without_chance(root, name, texts[name], found, secrets)
     leaked |= _find(finder, texts, texts.keys() - scripts - modules)
     if leaked:
         secret = next(secret for secret in secrets if secret in leaked)

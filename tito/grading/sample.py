@@ -53,13 +53,14 @@ def half_solved(lesson: Lesson) -> str:
 
 
 def with_mistake(lesson: Lesson) -> str:
-    """Solved, with the recorded mistake in the middle of the course's list; without its last
-    exercise if none is recorded.
+    """Solved, with the first recorded mistake of the exercise in the middle, or of the lesson;
+    without its last exercise if none is recorded.
     """
     mistakes = misconceptions.load(lesson)
     if not mistakes:
         return solved(lesson, -1)
-    mistake = mistakes[len(mistakes) // 2]
+    middle = lesson.exercises[len(lesson.exercises) // 2]
+    mistake = next((one for one in mistakes if one.exercise == middle.id), mistakes[0])
     exercise = lesson.exercise(mistake.exercise)
     return with_cells(lesson, {exercise.name: mistake.cell}, solved(lesson))
 
