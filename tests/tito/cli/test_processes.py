@@ -176,7 +176,14 @@ def shadow(folder, names):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a script for shells")
-@pytest.mark.parametrize("words", ["tito test numbers", "pytest tests", "python -m pytest tests"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "tito test numbers",
+        "pytest tests",
+        pytest.param("python -m pytest tests", marks=pytest.mark.slow),
+    ],
+)
 def test_what_runs_in_an_activated_shell_is_not_stopped_either(folders, words):
     names = {"copy", "enum", "numpy", "pytest", "queue", "random", "re", "signal", "token", "types"}
     work = shadow(folders["done"], names | {"sitecustomize"})

@@ -56,7 +56,13 @@ def submissions(folder, form):
     return folder / "class"
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(form, marks=[pytest.mark.slow] * (form not in ("folder", "zip of zips")))
+        for form in FORMS
+    ],
+)
 def test_the_commands_find_the_same_work_in_each_form(tmp_path, form):
     root = course.open_root(make_course(tmp_path / "course"))
     where = submissions(tmp_path, form)

@@ -91,6 +91,7 @@ def test_nothing_is_said_about_a_stub_or_text_that_is_no_python():
     assert lost("out = sum(items, start)", "\n".join(["out = 0", *"x" * 60_000])) == ""
 
 
+@pytest.mark.slow
 def test_code_that_is_nested_without_end_is_read_no_further():
     chain = "if start:\n        out = 0\n" + "    elif start:\n        out = 0\n" * 2_000
     assert lost("out = sum(items, start)\n", chain) == ""
