@@ -38,7 +38,7 @@ def submissions(folder, form):
     """A class in that form: two learners with the lesson, and one with a document."""
     name, text = "numbers_dev.py", NUMBERS.encode()
     packed = {"zips": (".zip", zipped({name: text})), "tars": (".tar.xz", tarred(name, text))}
-    files = {f"{one}/work/{name}": text for one in LEARNERS}
+    files = {f"{one}/files/{name}": text for one in LEARNERS}
     if " of " in form:
         end, data = packed[form.split()[-1]]
         files = {one + end: data for one in LEARNERS}
