@@ -54,13 +54,13 @@ Okafor Petrov Rossi""".split()
 ORDINARY = ["right", "partly right", "mistake", "partly right", "right", "stub"]
 NOT_PASSED = sorted(set(VERDICTS) - {"passed"})
 
-# Code that fails while the lesson is imported: {kind: (code, verdict)}.
+# Statements that stop while the lesson is imported: {kind: code}.
 BREAKING = {
-    "syntax error": ("def broken(:\n    pass", "syntax error"),
-    "import fails": ("import no_such_package_anywhere", "import failed"),
-    "endless import": ("while True:\n    pass", "timed out"),
-    "crashes": ("import os\n\nos._exit(3)", "crashed"),
-    "memory hog": ("hog = [bytes(1 << 26) for _ in range(1 << 12)]", "out of memory"),
+    "syntax error": "def broken(:\n    pass",
+    "import fails": "import no_such_package_anywhere",
+    "endless import": "while True:\n    pass",
+    "crashes": "import os\n\nos._exit(3)",
+    "memory hog": "hog = [bytes(1 << 26) for _ in range(1 << 12)]",
 }
 # Code that a hostile learner adds to a lesson: {kind: (code, body of each exercise)}.
 HOSTILE = {
@@ -235,8 +235,9 @@ def _whole(verdict: str, form: str | None = None, cut: bool = False) -> "Maker":
 
 
 def _breaking(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
-    code, verdict = BREAKING[work.kind]
-    work.give(sheet.entry, _and_cell(sheet.solved, code), (0, 0), verdict)
+    """A statement that stops: it is left out, and the rest counts."""
+    points = sheet.max_points, sheet.max_points
+    work.give(sheet.entry, _and_cell(sheet.solved, BREAKING[work.kind]), points, "passed")
 
 
 def _endless(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:

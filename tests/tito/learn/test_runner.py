@@ -614,7 +614,7 @@ def test_a_lesson_runs_on_the_lower_lessons_as_they_are_now(entry, small_workspa
             edit(entry, "twice = x + x", "twice = x")
             assert "yours is 3" in tested().checks[0].message
             edit(entry, "twice = x", "twice = (x")
-            assert "lesson numbers cannot be exported: " in tested().reason
+            assert "line 32: twice = (x: SyntaxError" in tested().reason
             edit(entry, "twice = (x", "twice = x + x")
 
 
@@ -788,6 +788,7 @@ def test_the_json_has_the_keys_that_scripts_rely_on(entry):
         "checks",
         "own_checks",
         "answers",
+        "notes",
         "first",
     ]
     assert set(result["checks"][0]) >= {

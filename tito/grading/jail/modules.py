@@ -195,7 +195,7 @@ def places_of(module: export.ExportedModule, source: cells.Source) -> list[str]:
             lines[cell.number] = cell.source.split("\n")
         where = f"cell {cell.number}, " if source.is_notebook else ""
         text = lines[cell.number][line].strip()[: export.LONGEST_LINE]
-        places.append(f"{where}line {cell.line + line}: {text}")
+        places.append(clean(f"{where}line {cell.line + line}: {text}"))
     return places
 
 

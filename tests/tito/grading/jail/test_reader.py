@@ -16,11 +16,26 @@ from tito.grading.setting import LIMITS, Setting
 from tito.lesson import course, export
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="limits need a process to fork")
-# 4 kB that keep Python's compiler busy for a minute: each level doubles the code
-NESTED = "def slow():\n" + "".join(
-    f"{'  ' * depth}try:\n{'  ' * depth}  pass\n{'  ' * depth}finally:\n" for depth in range(1, 20)
-)
-SLOW = f"{NUMBERS}\n\n# %%\n#| export\n{NESTED}{'  ' * 20}pass\n"
+
+
+def nested(depth):
+    """A function that Python's compiler needs much time and memory for: each level doubles both.
+    Level 16 takes a third of a second and 70 MB, level 20 takes 1.5 GB.
+    """
+    levels = range(1, depth)
+    return (
+        "def slow():\n"
+        + "".join(
+            f"{'  ' * level}try:\n{'  ' * level}  pass\n{'  ' * level}finally:\n"
+            for level in levels
+        )
+        + "  " * depth
+        + "pass\n"
+    )
+
+
+CELL = "\n\n# %%\n#| export\n"
+SLOW = NUMBERS + f"{CELL}{nested(16)}" * 40
 
 
 @pytest.fixture
@@ -76,6 +91,14 @@ def test_a_text_that_takes_too_long_is_graded_as_that_and_the_others_as_ever(roo
     began = reader.used_by_children()
     assert grade(root, arrived, {"numbers": {numbers.key}})[0].key == numbers.key
     assert reader.used_by_children() - began < reader.EACH / 2  # it was not read again
+
+
+@pytest.mark.slow
+def test_a_definition_that_takes_too_much_memory_is_left_out(root, tmp_path):
+    text = f"{NUMBERS}{CELL}{nested(20)}"
+    (numbers, _) = grade(root, arrival(tmp_path / "in", numbers=text, sums=SUMS))
+    assert (numbers.verdict, numbers.points) == ("passed", 5)
+    assert "is left out" in numbers.notes[0] and "too deeply nested" in numbers.notes[0]
 
 
 @pytest.mark.slow

@@ -40,6 +40,7 @@ def main(results: str, messages: str) -> int:
         f"begun and not yet right, {len(lessons) - len(begun)} not begun.",
         f"<table>{''.join(map(row, begun))}</table>",
         *blocks,
+        *(block("\n".join(lesson["notes"])) for lesson in lessons if lesson["notes"]),
     )
     return bool(failing)
 
