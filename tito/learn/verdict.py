@@ -22,7 +22,8 @@ from tito.lesson.given_lines import lost_line_notes, name_lost_lines
 from tito.lesson.outcome import LeftOut, left_out_sentences
 
 JSON_KEYS = (
-    "lesson number verdict reason points max_points source sha256 seconds checks own_checks answers notes"
+    "lesson number verdict reason points max_points source sha256 seconds checks own_checks"
+    " answers notes"
 ).split()
 OWN_KEYS = ("unwritten", "waits", "arose")  # of a check, and not in JSON
 # {what ended the import: the verdict}
