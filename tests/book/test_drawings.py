@@ -1,6 +1,7 @@
 """The drawings that can be touched: their numbers are the lessons' own, they are complete without
 scripts, and in a browser they answer to the keyboard and the mouse with the engine's numbers."""
 
+import functools
 import importlib
 import math
 import re
@@ -21,15 +22,20 @@ from tito.lesson import course
 REPOSITORY = Path(__file__).resolve().parents[2]
 STATIC = REPOSITORY / "book" / "_static"
 sys.path.append(str(REPOSITORY / "book" / "drawings"))
-FIGURES = list(runpy.run_path(str(REPOSITORY / "book" / "drawings" / "__main__.py"))["figures"]())
 
 
 def module(name):
     return importlib.import_module(name)
 
 
+@functools.cache
+def figures():
+    """Every Figure with its script. Some train networks: seconds, for the slow tests only."""
+    return list(runpy.run_path(str(REPOSITORY / "book" / "drawings" / "__main__.py"))["figures"]())
+
+
 def figure(name):
-    return next(one for _, one in FIGURES if one.name == name)
+    return next(one for _, one in figures() if one.name == name)
 
 
 # Their numbers.
@@ -324,6 +330,7 @@ def test_a_point_of_the_roofline_waits_for_the_longer_of_two_times():
     assert low[0] < high[0] and low[1] > high[1] and high == drawing.lines(100, 20)["ridge"][0]
 
 
+@pytest.mark.slow
 def test_drift_makes_winners_in_a_a_tests_unless_they_are_interleaved():
     drawing = module("aa_intervals")
     states = figure("aa_intervals").state["states"]
@@ -334,21 +341,21 @@ def test_drift_makes_winners_in_a_a_tests_unless_they_are_interleaved():
         assert [one["lines"][way]["wrong"].count("M") for way in drawing.WAYS] == one["winners"]
 
 
-@pytest.mark.parametrize("name", [one.name for _, one in FIGURES])
-def test_a_figure_is_complete_without_scripts(name):
-    script, one = next((script, one) for script, one in FIGURES if one.name == name)
-    html = one.html(script)
-    shown = re.sub(r"<template.*?</template>|<script.*?</script>", "", html, flags=re.S)
-    assert len(re.findall(r"<[a-z]", shown)) <= 250
-    svgs = re.findall(r"<svg role=.*?</svg>", shown, re.S)
-    assert svgs and all("<title" in svg and "<desc" in svg for svg in svgs)
-    assert one.steps and all(step.endswith(".") for step in [*one.steps, one.caption])
-    assert "\n" not in html
-    assert (STATIC / "drawings" / f"{script}.js").exists()
-    ids = re.findall(r' id="([^"]*)"', shown)
-    assert len(ids) == len(set(ids))
-    small = [text for text in re.findall(r'font-size[:=]"?(\d+)', html) if int(text) < 13]
-    assert small == []
+@pytest.mark.slow
+def test_a_figure_is_complete_without_scripts():
+    for script, one in figures():
+        html = one.html(script)
+        shown = re.sub(r"<template.*?</template>|<script.*?</script>", "", html, flags=re.S)
+        assert len(re.findall(r"<[a-z]", shown)) <= 250, one.name
+        svgs = re.findall(r"<svg role=.*?</svg>", shown, re.S)
+        assert svgs and all("<title" in svg and "<desc" in svg for svg in svgs), one.name
+        assert one.steps and all(step.endswith(".") for step in [*one.steps, one.caption])
+        assert "\n" not in html, one.name
+        assert (STATIC / "drawings" / f"{script}.js").exists()
+        ids = re.findall(r' id="([^"]*)"', shown)
+        assert len(ids) == len(set(ids)), one.name
+        small = [text for text in re.findall(r'font-size[:=]"?(\d+)', html) if int(text) < 13]
+        assert small == [], one.name
 
 
 def test_a_drawing_that_answers_a_question_is_folded_without_scripts():
@@ -359,8 +366,9 @@ def test_a_drawing_that_answers_a_question_is_folded_without_scripts():
     assert "<summary>Which?</summary>" in folded and "<li>Two.</li>" in folded and "<svg" in folded
 
 
+@pytest.mark.slow
 def test_every_drawing_finds_its_place_in_its_lesson():
-    drawn = [one.described(script) for script, one in FIGURES if one.lesson]
+    drawn = [one.described(script) for script, one in figures() if one.lesson]
     found = []
     for entry in course.open_root(REPOSITORY).lessons:
         own = [one for one in drawn if one["lesson"] == entry.name]
@@ -369,8 +377,9 @@ def test_every_drawing_finds_its_place_in_its_lesson():
     assert sorted(found) == sorted(one["name"] for one in drawn)
 
 
+@pytest.mark.slow
 def test_figures_have_different_names():
-    names = [one.name for _, one in FIGURES]
+    names = [one.name for _, one in figures()]
     assert len(names) == len(set(names)) and all(re.fullmatch(r"[a-z0-9_]+", n) for n in names)
 
 
@@ -380,10 +389,10 @@ def test_figures_have_different_names():
 
 def page_of(folder):
     """A page with every drawing and nothing else, as a file."""
-    parts = [one.html(script) for script, one in FIGURES]
+    parts = [one.html(script) for script, one in figures()]
     scripts = "".join(
         f'<script defer src="{(STATIC / name).as_uri()}"></script>'
-        for name in ["drawing.js", *dict.fromkeys(f"drawings/{s}.js" for s, _ in FIGURES)]
+        for name in ["drawing.js", *dict.fromkeys(f"drawings/{s}.js" for s, _ in figures())]
     )
     path = folder / "drawings.html"
     path.write_text(
@@ -1063,7 +1072,7 @@ def drive_roofline(page, figure):
 
 def drive_aa_intervals(page, figure):
     drawing = module("aa_intervals")
-    states = next(one for _, one in FIGURES if one.name == "aa_intervals").state["states"]
+    states = next(one for _, one in figures() if one.name == "aa_intervals").state["states"]
     for name, (text, _) in drawing.DRIFTS.items():
         figure.get_by_label(text).check()
         counts = [one["winners"] for one in states[name]]
@@ -1117,11 +1126,11 @@ def test_drawings_answer_to_keyboard_and_mouse_with_the_engines_numbers(tmp_path
             one.number(math.inf),
             one.number(math.nan),
         ]
-        for script in dict.fromkeys(script for script, _ in FIGURES):
-            figures = page.locator(f'[data-drawing="{script}"]')
-            assert not figures.first.locator(".steps").is_visible()
-            globals()[f"drive_{script}"](page, figures.first)
-            assert figures.first.locator("*:not(template *)").count() <= 250, script
+        for script in dict.fromkeys(script for script, _ in figures()):
+            drawn = page.locator(f'[data-drawing="{script}"]')
+            assert not drawn.first.locator(".steps").is_visible()
+            globals()[f"drive_{script}"](page, drawn.first)
+            assert drawn.first.locator("*:not(template *)").count() <= 250, script
         wrong += axe(page)
         page.evaluate("document.documentElement.dataset.theme = 'dark'")
         wrong += axe(page, runOnly=["color-contrast"])
@@ -1129,7 +1138,7 @@ def test_drawings_answer_to_keyboard_and_mouse_with_the_engines_numbers(tmp_path
         context.close()
         plain = browser.new_context(java_script_enabled=False).new_page()
         plain.goto(address)
-        shown = sum(not one.question for _, one in FIGURES)
+        shown = sum(not one.question for _, one in figures())
         assert plain.locator(".steps:visible").count() == shown
         assert plain.locator(".controls:visible").count() == 0
 

@@ -3,6 +3,7 @@ ends them for good.
 """
 
 import contextlib
+import functools
 import marshal
 import os
 import re
@@ -28,6 +29,7 @@ from tito.lesson.statements import statements_of
 LINUX = sys.platform == "linux"
 
 
+@functools.cache
 def works(level):
     try:
         Jail(level).close()
@@ -36,10 +38,13 @@ def works(level):
         return False
 
 
+# Conditions as text: pytest evaluates them when such a test runs, not in each worker.
 LEVELS = [
     pytest.param(
         level,
-        marks=pytest.mark.skipif(not works(level), reason=f"{level} does not work on this machine"),
+        marks=pytest.mark.skipif(
+            f"not works({level!r})", reason=f"{level} does not work on this machine"
+        ),
     )
     for level in setting.LEVELS
 ]
