@@ -39,14 +39,13 @@ from tito.lesson import cells, export
 from tito.lesson.checks import IMPORTS, TEST, CheckFunction, CheckSuite, Section, suite_of
 from tito.lesson.course import Entry
 from tito.lesson.outcome import RUNNING, how_it_ended
-from tito.lesson.statements import SECONDS
+from tito.lesson.statements import MOST_ENDS, SECONDS
 
 CHECK_SECONDS = 10.0  # a check may take
 DEMONSTRATION_SECONDS = 20.0  # one demonstration may take
 START_SECONDS = 10  # more, for NumPy to load on a slow disk
 SLOW_SECONDS = 2.0  # after which the learner sees which check is running
 MOST_DEATHS = 2  # after so many checks that killed or hung the process, the rest is not tried
-MOST_ENDS = 3  # statements that may end the process in which they are imported, and are left out
 
 OnChecks = Callable[[list[CheckOutcome]], None]
 OnSlow = Callable[[CheckOutcome], None]

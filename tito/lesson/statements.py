@@ -12,6 +12,7 @@ from types import CodeType
 from tito.lesson import cells
 
 SECONDS = 2.0  # a statement may take, so that an import in each check stays short
+MOST_ENDS = 4  # statements that may end the process in which they are imported, and are left out
 # Its code, its line in the module, the names that it binds, and whether it is an import, which may
 # take longer.
 Statement = tuple[CodeType, int, list[str], bool]

@@ -22,9 +22,8 @@ from tito.lesson.checks import functions_of, remember_lines
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Check
 from tito.lesson.outcome import RUNNING, how_it_ended
-from tito.lesson.statements import SECONDS
+from tito.lesson.statements import MOST_ENDS, SECONDS
 
-MOST_ENDS = 4  # imports of a lesson that may end in a statement; as in `tito test`
 NOTICED = 0.1  # seconds: for a shorter check, the time it waited for a processor is not measured
 Words = tuple[str, str, str]  # status, message, verdict
 
