@@ -31,7 +31,7 @@ def notes_on(source: cells.Source, lesson: Lesson) -> list[str]:
             if len(places) > max(1, len(usual)):
                 where = ", ".join(_place(cell, name) for cell in dict.fromkeys(places))
                 count = {2: "twice"}.get(len(places), f"{len(places)} times")
-                notes.append(f"{name} is defined {count}, in {where}: the last one that runs counts.")
+                notes.append(f"{name} is defined {count}, in {where}: the last that runs counts.")
     return notes
 
 

@@ -186,9 +186,12 @@ def _read(
         text = "\n".join("" if n in unread else line for n, line in enumerate(lines))
         try:
             tree = cells.tree_of(text)
-            others = [node for node in tree.body if not isinstance(node, IMPORTS)]
+            # Each import alone: one of `__future__` must come first.
+            parts = [[node] for node in tree.body if isinstance(node, IMPORTS)]
+            parts.append([node for node in tree.body if not isinstance(node, IMPORTS)])
             with cells.PARSING, warnings.catch_warnings(action="ignore"):
-                compile(ast.Module(others, []), "cell", "exec", dont_inherit=True)
+                for part in parts:
+                    compile(ast.Module(part, []), "cell", "exec", dont_inherit=True)
             return tree, unread, damage
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = (getattr(error, "lineno", None) or 0) - 1
