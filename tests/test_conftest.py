@@ -28,6 +28,7 @@ def test_a_skip_for_want_of_what_is_here_fails(request, here, reason, outcome):
     assert (reason in report.longrepr) and (outcome == "skipped") == (report.longrepr[2] == reason)
 
 
+@pytest.mark.slow
 def test_a_learner_without_the_plugins_of_this_repository_can_run_pytest():
     options = ["-q", "-p", "no:xdist", "--collect-only", "-k", "tensor"]
     done = subprocess.run(

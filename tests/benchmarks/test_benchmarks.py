@@ -139,6 +139,7 @@ def test_grading_is_measured_and_a_peer_that_cannot_be_installed_is_named(tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["course"]  # no half environment
 
 
+@pytest.mark.slow
 @linux_only
 def test_a_time_of_wrong_grades_does_not_count(grading, tmp_path):
     class Grader:
@@ -184,6 +185,7 @@ print(cost.cpu_seconds, cost.peak_bytes)
 """
 
 
+@pytest.mark.slow
 @linux_only
 def test_time_and_memory_include_every_process_that_a_program_starts(tmp_path):
     done = subprocess.run(

@@ -64,6 +64,7 @@ def test_the_pages_name_commands():
     ) > 20
 
 
+@pytest.mark.slow
 def test_a_learners_first_minutes_go_as_the_first_page_says(tmp_path):
     """Its commands in their order, in the folder that a clone makes; the environment is here."""
     text = (REPOSITORY / "book" / "index.md").read_text(encoding="utf-8")
@@ -146,6 +147,7 @@ def test_the_glossary_links_each_term_to_the_section_that_explains_it(tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "book/index.md"])
 def test_what_a_front_page_shows_first_works_and_gives_no_answer_away(page):
     """Its terminal begins with what is right, and holds no line of a solution."""

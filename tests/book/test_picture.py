@@ -46,6 +46,7 @@ def drawn():
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_picture_says_what_tito_says_now(drawn, name):
     now = words(drawn[name])

@@ -256,6 +256,7 @@ def test_a_short_text_is_trained_with_dropout_and_patience_and_the_best_weights_
     assert again == pytest.approx(min(bits))
 
 
+@pytest.mark.slow
 def test_a_gpt_goes_on_with_another_text(monkeypatch, tmp_path, capsys):
     pytest.importorskip("matplotlib").use("Agg")
     small(monkeypatch, tmp_path, milestone)

@@ -277,6 +277,7 @@ def test_names_are_safe_on_the_terminal_on_the_page_and_in_the_table(tmp_path, i
     assert not [c for row in rows for c in row.values() if re.match(r"\s*[=+@-]\D", c)]
 
 
+@pytest.mark.slow
 def test_a_slow_or_broken_submission_costs_its_own_time_and_the_board_grows(
     tmp_path, instant, monkeypatch
 ):

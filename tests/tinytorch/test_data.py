@@ -233,6 +233,7 @@ def test_arrays_without_rows_or_none_at_all_are_refused():
 # Threads
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leave", ["break", "error", "close", "garbage", "never begun"])
 def test_leaving_an_epoch_early_ends_its_thread(leave):
     before = workers()

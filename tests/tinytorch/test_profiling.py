@@ -48,6 +48,7 @@ def false_winners(seed, rounds=40, pairs=60):
     return winners(apart), winners(together)
 
 
+@pytest.mark.slow
 def test_interleaving_makes_an_a_a_test_right_where_drift_makes_it_wrong():
     counts = np.array([false_winners(seed) for seed in range(5)])
     assert (counts[:, 0] > 18).all() and (counts[:, 1] < 12).all()

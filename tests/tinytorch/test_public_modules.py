@@ -29,6 +29,7 @@ def empty(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_they_can_be_imported_before_anything_is_built(empty):
     assert python(
         empty,

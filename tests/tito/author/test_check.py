@@ -305,6 +305,7 @@ def test_two_right_solutions_in_another_style_are_needed(good):
     ]
 
 
+@pytest.mark.slow
 def test_terms_are_found_in_bold_or_italics_whatever_their_line_breaks_and_capitals(good):
     change(
         good,

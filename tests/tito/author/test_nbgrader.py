@@ -105,6 +105,7 @@ def test_each_cell_has_its_own_grade_id(small_course, name):
     assert [cell.checks for cell in book.cells if cell.checks][:2] == ["double", "double-polish"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", COURSE.lessons, ids=[entry.name for entry in COURSE.lessons])
 def test_a_real_lesson_has_different_grade_ids_and_shows_no_hidden_code(entry):
     lesson = entry.declared

@@ -206,6 +206,7 @@ def test_where_there_is_no_terminal_a_sentence_is_one_line(root, entry):
     assert len(tito(root.path, "reset", "numbers").splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_place_that_does_not_fit_is_on_a_separate_line(root, entry):
     tito(root.path, "reset", "numbers")
     screen = CODES.sub("", on_screen(root.path, "test", "numbers", columns=80))

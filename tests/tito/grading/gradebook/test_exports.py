@@ -439,6 +439,7 @@ def test_no_text_takes_long_to_write_or_read(piece):
     assert time.process_time() - began < 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 @pytest.mark.parametrize("text", NASTY)
 def test_no_reader_finds_a_formula_whatever_it_splits_at(book, text, separator):

@@ -472,6 +472,7 @@ def test_a_damaged_row_is_named_and_the_other_learners_are_there(graded_course, 
     assert "1 learner" in out and "ada is left out" in said
 
 
+@pytest.mark.slow
 def test_a_damaged_result_is_graded_again_and_the_run_goes_on(graded_course, tmp_path):
     for student in ("ada", "bob"):
         (tmp_path / "in" / student).mkdir(parents=True)

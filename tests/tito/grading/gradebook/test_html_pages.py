@@ -66,6 +66,7 @@ def test_an_id_that_looks_like_anothers_file_name_gets_another():
     assert html_pages.file_name(other) != other
 
 
+@pytest.mark.slow
 @given(some.text())
 def test_visible_text_holds_no_control_and_no_direction(text):
     assert not set(safe_text.visible(text)) & set(

@@ -158,6 +158,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["folder", "zip", "tar.gz", "class"])
 @pytest.mark.parametrize("kind", LARGE)
 def test_a_notebook_may_hold_megabytes_of_outputs(inbox, tmp_path, lessons, kind, form):

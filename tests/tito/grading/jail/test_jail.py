@@ -324,6 +324,7 @@ def test_nothing_is_left_when_a_jail_is_closed_with_forks_running(level):
     assert_gone(family)
 
 
+@pytest.mark.slow
 @levels
 @pytest.mark.skipif(not LINUX, reason="/proc is Linux's")
 def test_nothing_is_left_when_the_process_that_started_it_is_killed(level):
@@ -455,6 +456,7 @@ def test_without_bubblewrap_the_next_level_is_taken(monkeypatch):
     assert jails.strongest("").level == "bubblewrap"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not LINUX, reason="there are other levels elsewhere")
 @pytest.mark.parametrize("code", [-signal.SIGKILL, 128 + signal.SIGKILL])
 def test_a_jail_that_is_killed_while_it_starts_lowers_no_level(monkeypatch, code):
@@ -512,6 +514,7 @@ done = file.tell() > 1000
 """
 
 
+@pytest.mark.slow
 @levels
 def test_a_lesson_can_import_and_draw_what_the_course_imports(level):
     assert {"numpy", "matplotlib"} <= imported_modules() <= conditions.importable().keys()

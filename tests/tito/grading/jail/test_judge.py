@@ -499,6 +499,7 @@ def test_hidden_checks_are_marked(grade):
     ]
 
 
+@pytest.mark.slow
 def test_the_same_bytes_are_not_graded_twice_and_others_are(small_course, tmp_path):
     inbox = tmp_path / "inbox"
     (inbox / "ada").mkdir(parents=True)
@@ -627,6 +628,7 @@ def test_no_comparison_holds_because_a_number_was_too_large_for_the_type_of_the_
         np.exp(np.float64(1000))  # what a check may look at
 
 
+@pytest.mark.slow
 def test_no_visible_check_of_any_lesson_runs_after_a_hidden_one(tmp_path, monkeypatch):
     """A hidden check could start as many threads as its input says: numbers of later processes
     tell. So they come last in a submission.
@@ -653,6 +655,7 @@ def test_no_visible_check_of_any_lesson_runs_after_a_hidden_one(tmp_path, monkey
     assert seen[-1] == (True, "vectors") and (False, "sums") in seen
 
 
+@pytest.mark.slow
 def test_a_result_brings_the_text_that_was_graded(numbers, grade):
     assert unpacked(grade({"numbers": NUMBERS})["numbers"].code) == NUMBERS
     assert grade({})["numbers"].code == b""

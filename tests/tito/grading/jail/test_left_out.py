@@ -160,7 +160,7 @@ KINDS = {
     "twice": (
         SOLVED.replace(WORK, f"{WORK}\n\n{MARKED}#| export\ndef double(x):\n    return x * x\n\n"),
         3,
-        r"double is defined twice, in cell 5 \(line \d+\), cell 6 \(line \d+\): the last that runs counts",
+        r"double is defined twice, in cell 5 \(line \d+\), cell 6 \(line \d+\): the last that",
     ),
     "no export": (
         SOLVED.replace(DEFINED, DEFINED.replace("#| export\n", "")),

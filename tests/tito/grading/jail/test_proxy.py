@@ -669,6 +669,7 @@ def test_of_a_result_attributes_are_read_and_nothing_else(there):
     assert float(box) == 1 and list(box) == [1, 2]
 
 
+@pytest.mark.slow
 def test_an_object_that_an_operator_gives_back_is_a_result_under_each_of_its_names(there):
     box = there.Box(1, 2)
     same = box

@@ -133,6 +133,7 @@ def test_nothing_is_left_of_the_process(root, tmp_path):
     assert set(os.listdir("/proc/self/fd")) <= files
 
 
+@pytest.mark.slow
 def test_sixty_thousand_imports_are_exported_as_one(root):
     """By the square of the lines, this would take hours."""
     entry = root.lesson("numbers")

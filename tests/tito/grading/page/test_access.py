@@ -72,6 +72,7 @@ def test_no_page_of_another_section_opens_for_an_assistant(page):
     assert "Only for eve." in text and "Only for ada." not in text, "comments to repeat"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("action", "form"),
     [
