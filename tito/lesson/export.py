@@ -187,6 +187,7 @@ def _read(
         try:
             tree = cells.tree_of(text)
             # Each import alone: one of `__future__` must come first.
+            parts: list[list[ast.stmt]]
             parts = [[node] for node in tree.body if isinstance(node, IMPORTS)]
             parts.append([node for node in tree.body if not isinstance(node, IMPORTS)])
             with cells.PARSING, warnings.catch_warnings(action="ignore"):
