@@ -23,13 +23,15 @@ from tito.grading.setting import OWN, Setting
 from tito.grading.submission import LessonFile
 from tito.learn.demonstrations import LAST
 from tito.learn.verdict import Verdict
-from tito.lesson import cells, export, glossary, misconceptions, notebook
+from tito.lesson import cells, export, glossary, notebook
+from tito.lesson.checks import statements_of
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import CHECKS, FACTS, HINTS, MARK, Check, Exercise, Lesson
-from tito.lesson.misconceptions import Variant
+from tito.lesson.mistakes import Variant
+from tito.lesson.mistakes import load as load_recorded
 from tito.lesson.outcome import Outcome
 
-RIGHTS = 2  # right solutions in another style that each exercise needs at least
+RECORDED = 2  # mistakes that each exercise needs at least, and right solutions in another style
 ENOUGH = 0.97  # of the mutations that are not marked equivalent must be caught
 WIDEST = 96  # columns of a lesson's files: longer lines do not fit the book's page
 LONGEST = 1250  # lines of a chapter
@@ -107,8 +109,7 @@ def check(
     """
     try:
         lesson = entry.declared
-        recorded = [misconceptions.load(lesson, kind) for kind in ("mistake", "right")]
-        equivalent = misconceptions.equivalent(lesson)
+        recorded = load_recorded(lesson, {exercise.id for exercise in exercises})
     except TitoError as error:
         yield Finding(entry.name, "form", 1, 0, [f"{error.what} {error.remedy}"])
         return
@@ -116,12 +117,10 @@ def check(
         lesson = replace(lesson, exercises=tuple(exercises))
     else:
         yield check_form(entry)
-    ids = {exercise.id for exercise in lesson.exercises}
-    mistakes, rights = ([one for one in kind if one.exercise in ids] for kind in recorded)
+    mistakes, rights = recorded.mistakes, recorded.rights
     mutants = mutate.mutations(lesson)
-    marked = {(exercise, change) for exercise, change in equivalent if exercise in ids}
-    stale = sorted(marked - {(mutant.exercise, mutant.change) for mutant in mutants})
-    mutants = [m for m in mutants if (m.exercise, m.change) not in marked][::every]
+    stale = sorted(recorded.equivalent.keys() - {(m.exercise, m.change) for m in mutants})
+    mutants = [m for m in mutants if (m.exercise, m.change) not in recorded.equivalent][::every]
     total, done = len(lesson.exercises) + len(mistakes) + len(rights) + len(mutants), count(1)
     with ScratchRoots(entry, jobs, lambda: report(next(done), total)) as scratch:
         yield check_solution(lesson, scratch)
@@ -159,7 +158,7 @@ def check_form(entry: Entry) -> Finding:
         for term in lesson.meta["terms"]
         if not glossary.explanation(term, prose)
     ]
-    problems += width_problems(lesson) + alt_problems(lesson)
+    problems += width_problems(lesson) + alt_problems(lesson) + helper_problems(lesson)
     if prose[-1].heading != LAST:
         problems.append(f"the last section is not `## {LAST}`: add it, or its `# %% [markdown]`")
     if (length := text.count("\n")) > LONGEST:
@@ -205,6 +204,13 @@ def alt_problems(lesson: Lesson) -> list[str]:
         for cell in lesson.source.cells
         if len(cell.alt.split()) > MOST_WORDS or HEADING_IN_TEXT.search(cell.alt)
     ]
+
+
+def helper_problems(lesson: Lesson) -> list[str]:
+    """The functions of the checks that would be called in the place of the lesson's own."""
+    helpers = {n for cell in lesson.setup for s in statements_of(cell.source) for n in s.defines}
+    hidden = sorted(helpers & set(export.exported_names(lesson)))
+    return [f"{CHECKS} defines {name}, as the chapter does: rename it" for name in hidden]
 
 
 def check_solution(lesson: Lesson, scratch: ScratchRoots) -> Finding:
@@ -279,7 +285,9 @@ def visible_checks(lesson: Lesson) -> set[str]:
 
 
 def check_mistakes(lesson: Lesson, scratch: ScratchRoots, mistakes: list[Variant]) -> Finding:
-    """Whether every recorded mistake is met by its message, in a check that its learner sees."""
+    """Whether there are enough recorded mistakes, and every one is met by its message, in a check
+    that its learner sees.
+    """
     visible = visible_checks(lesson)
 
     def problem(mistake: Variant) -> str:
@@ -288,8 +296,19 @@ def check_mistakes(lesson: Lesson, scratch: ScratchRoots, mistakes: list[Variant
         return mistake_problem(mistake, failing_messages(seen, mistake.exercise))
 
     problems = [text for _, text in scratch.map(problem, mistakes) if text]
-    right = len(mistakes) - len(problems)
-    return Finding(lesson.name, "mistakes caught", len(mistakes), right, problems)
+    missing = missing_variants(lesson, mistakes)
+    cases, right = len(mistakes) + len(missing), len(mistakes) - len(problems)
+    return Finding(lesson.name, "mistakes caught", cases, right, problems + missing)
+
+
+def missing_variants(lesson: Lesson, recorded: list[Variant]) -> list[str]:
+    """The exercises of which too few are recorded."""
+    counts = Counter(variant.exercise for variant in recorded)
+    return [
+        f"{exercise.id}: {counts[exercise.id]} recorded, {RECORDED} are needed"
+        for exercise in lesson.exercises
+        if counts[exercise.id] < RECORDED
+    ]
 
 
 def check_rights(lesson: Lesson, scratch: ScratchRoots, rights: list[Variant]) -> Finding:
@@ -301,12 +320,7 @@ def check_rights(lesson: Lesson, scratch: ScratchRoots, rights: list[Variant]) -
 
     results = scratch.map(messages, rights)
     refused = [f"{right.id}: {failures[0]}" for right, failures in results if failures]
-    recorded = Counter(right.exercise for right in rights)
-    missing = [
-        f"{exercise.id}: {recorded[exercise.id]} recorded, {RIGHTS} are needed"
-        for exercise in lesson.exercises
-        if recorded[exercise.id] < RIGHTS
-    ]
+    missing = missing_variants(lesson, rights)
     cases, right = len(rights) + len(missing), len(rights) - len(refused)
     return Finding(lesson.name, "right passes", cases, right, refused + missing)
 
