@@ -43,6 +43,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 from dataclasses import asdict, dataclass
@@ -252,25 +253,14 @@ def make_course(folder):
     mistakes = []
     for head, body, _, _, (old, new, message) in EXERCISES:
         place = head.removeprefix("def ").partition("(")[0].replace("_", "-")
-        values = {
-            "id": f"{place}-wrong",
-            "exercise": place,
-            "name": "Seen in classes.",
-            "old": old,
-            "new": new,
-            "message": message,
-        }
-        mistakes += [
-            "[[mistake]]",
-            *(f"{key} = {json.dumps(value)}" for key, value in values.items()),
-            "",
-        ]
+        code = textwrap.dedent(body.replace(old, new))
+        mistakes += [f"# %% {place} mistake: Seen in classes: {place}.", f"#> {message}", code, ""]
     chapter, checks = lesson_texts()
     for name, text in {
         path: chapter,
         path.with_name("lesson.toml"): FACTS,
         path.with_name("checks.py"): checks,
-        path.with_name("misconceptions.toml"): "\n".join(mistakes),
+        path.with_name("mistakes.py"): "\n".join(mistakes),
         folder / "tito.toml": '[course]\nname = "Arrays"\nedition = "1"\npackage = "tinytorch"\n',
         folder / "tinytorch" / "__init__.py": "",
         folder / "tinytorch" / "core" / "__init__.py": "",

@@ -29,7 +29,7 @@ import time
 from pathlib import Path
 
 from tito.learn import workspace
-from tito.lesson import cells, course, misconceptions
+from tito.lesson import cells, course, mistakes
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 ASKS, DONE = "your prediction?", "q quit"
@@ -176,7 +176,7 @@ def play(lesson, folder, columns, rows):
             if lower.number < entry.number:
                 text = lower.script.read_text(encoding="utf-8")
                 root.lesson(lower.name).script.write_text(text, encoding="utf-8")
-        mistake = next(iter(misconceptions.load(reference.declared)))
+        mistake = mistakes.load(reference.declared).mistakes[0]
         command = f"{shlex.quote(sys.executable)} -m tito watch {lesson}"
         terminal = Terminal(command, mine, columns, rows)
         try:

@@ -5,7 +5,7 @@ not.
     python book/picture.py
 
 Nothing in them is made up: the lessons are released ones, filled in, one exercise with a recorded
-misconception, and tested; the plot is of the network that the README's example has just trained.
+mistake, and tested; the plot is of the network that the README's example has just trained.
 One file serves light and dark pages.
 """
 
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from tito.learn import runner, workspace
-from tito.lesson import cells, course, misconceptions
+from tito.lesson import cells, course, mistakes
 from tito.views import report as views
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -51,7 +51,8 @@ def fill_in(course_root, root):
         script = root.lesson(entry.name).script
         script.write_text(entry.script.read_text(encoding="utf-8"), encoding="utf-8")
         if entry.name == LESSON:
-            mistake = next(one for one in misconceptions.load(entry.declared) if one.id == MISTAKE)
+            recorded = mistakes.load(entry.declared).mistakes
+            mistake = next(one for one in recorded if one.id == MISTAKE)
             source, exercise = cells.read(script), entry.declared.exercise(mistake.exercise)
             text = source.replaced(source.cell(exercise.name), mistake.cell)
             script.write_text(text, encoding="utf-8")

@@ -30,7 +30,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (36900, 28000),
+    "lines of tito": (37000, 28000),
     "lines of tito/grading": (16100, 12000),
     "lines of tito/learn": (6400, 5000),
     "lines of tito/book": (2800, 2600),

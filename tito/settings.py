@@ -77,10 +77,6 @@ TEXTS = Key(
     lambda value: isinstance(value, dict) and all(isinstance(v, str) for v in value.values()),
     "a table with one text for each name",
 )
-TABLES = Key(
-    lambda value: isinstance(value, list) and all(isinstance(one, dict) for one in value),
-    "a list of tables: each begins with its name in two pairs of brackets",
-)
 
 # tito.toml
 
@@ -157,7 +153,6 @@ LESSON: Form = {
     "pytorch": TEXTS,  # {a term, or a name of the package: PyTorch's name}
     "answers": TEXTS,  # of a release: see Lesson.released_facts
 }
-MISCONCEPTIONS: Form = dict.fromkeys(("mistake", "right", "equivalent"), TABLES)
 
 
 def read_root(folder: Path, strict: bool = True) -> dict[str, dict[str, Any]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import run_process
-from small_course import FACTS, introduce, make_course
+from small_course import introduce, make_course
 
 from tito.author import leaks
 from tito.book import generated_parts
@@ -85,20 +85,15 @@ def test_a_learners_first_minutes_go_as_the_first_page_says(tmp_path):
 def test_the_lesson_in_contributing_passes_the_gate(tmp_path, shared):
     """With either form of its checks; the second has functions of modules/source/checking.py."""
     text = (REPOSITORY / "book" / "contributing.md").read_text(encoding="utf-8")
-    chapter, *checks = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
-    [hints] = re.findall(r"^```markdown\n(.*?)^```", text, re.S | re.M)
-    [mistakes] = re.findall(r"^```toml\n(.*?)^```", text, re.S | re.M)
+    files = dict(re.findall(r"`(\w+\.\w+)`:\n\n```\w+\n(.*?)^```", text, re.S | re.M))
+    assert len(files) == 5
+    if shared:
+        [files["checks.py"]] = re.findall(r"^```python\n(# %% setup\n.*?)^```", text, re.S | re.M)
     course = make_course(tmp_path / "course")
     shutil.copy(REPOSITORY / "modules" / "source" / "checking.py", course / "modules" / "source")
     folder = course / "modules" / "source" / "90_mean"
     folder.mkdir()
-    for name, part in {
-        "mean_dev.py": chapter,
-        "lesson.toml": FACTS.format(title="Mean", name="mean", needs=[]),
-        "checks.py": checks[shared],
-        "hints.md": hints,
-        "misconceptions.toml": mistakes,
-    }.items():
+    for name, part in files.items():
         (folder / name).write_text(part, encoding="utf-8")
     for command in ("export", "check"):
         done = run_process(course, command, "mean")

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from tito import files
-from tito.lesson import cells, misconceptions, notebook
+from tito.lesson import cells, mistakes, notebook
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import MARK, answered, stub
 from tito.lesson.outcome import VERDICTS
@@ -126,7 +126,7 @@ class Sheets:
         self.ids = [exercise.name for exercise in self.lesson.exercises]
         self.max_points = self.lesson.points
         self.worth = [exercise.points for exercise in self.lesson.exercises]
-        self.mistakes = misconceptions.load(self.lesson)
+        self.mistakes = mistakes.load(self.lesson).mistakes
         self.solved = self.with_solutions(len(self.ids))
 
     def with_solutions(self, count: int) -> str:

@@ -168,44 +168,30 @@ def test_total_of_nothing_is_zero():
 
 # right solutions in another style: `tito check` asks for two of each exercise
 NUMBERS_RIGHTS = """
-[[right]]
-exercise = "double"
-name = "Takes away."
-old = "x + x"
-new = "x - -x"
+# %% double right: Takes away.
+#- twice = x + x
+twice = x - -x
 
-[[right]]
-exercise = "triple"
-name = "Multiplies by three."
-code = "return x * 3"
+# %% triple right: Multiplies by three.
+return x * 3
 
-[[right]]
-exercise = "triple"
-name = "Takes away from four."
-code = "return 4 * x - x"
+# %% triple right: Takes away from four.
+return 4 * x - x
 """
 MULTIPLIES = """
-[[right]]
-exercise = "double"
-name = "Multiplies."
-old = "x + x"
-new = "2 * x"
+# %% double right: Multiplies.
+#- twice = x + x
+twice = 2 * x
 """
 SUMS_RIGHTS = """
-[[right]]
-exercise = "total"
-name = "Doubles the sum."
-code = "return double(sum(numbers))"
+# %% total right: Doubles the sum.
+return double(sum(numbers))
 
-[[right]]
-exercise = "total"
-name = "A loop."
-code = '''
+# %% total right: A loop.
 result = 0
 for number in numbers:
     result += double(number)
 return result
-'''
 """
 
 QUESTION = """\
@@ -252,11 +238,11 @@ FILES = {
     "01_numbers/lesson.toml": NUMBERS_FACTS,
     "01_numbers/checks.py": NUMBERS_CHECKS,
     "01_numbers/hints.md": NUMBERS_HINTS,
-    "01_numbers/misconceptions.toml": NUMBERS_RIGHTS + MULTIPLIES,
+    "01_numbers/mistakes.py": NUMBERS_RIGHTS + MULTIPLIES,
     "02_sums/sums_dev.py": SUMS,
     "02_sums/lesson.toml": SUMS_FACTS,
     "02_sums/checks.py": SUMS_CHECKS,
-    "02_sums/misconceptions.toml": SUMS_RIGHTS,
+    "02_sums/mistakes.py": SUMS_RIGHTS,
 }
 
 

@@ -1,5 +1,6 @@
 """The gate that a lesson has to pass: its checks accept right solutions and reject wrong ones, and
-everything generated from it is up to date. Of one exercise, only the questions about its checks.
+everything generated from it is up to date. Of one exercise, in seconds, only whether its checks
+tell right from wrong on a learner's side.
 
 Each question is answered in temporary roots with only this lesson and the lower ones, by the same
 `run_checks` that learners use. Each answer is a `Finding`. The gate fails if one has problems.
@@ -23,13 +24,15 @@ from tito.grading.setting import OWN, Setting
 from tito.grading.submission import LessonFile
 from tito.learn.demonstrations import LAST
 from tito.learn.verdict import Verdict
-from tito.lesson import cells, export, glossary, misconceptions, notebook
+from tito.lesson import cells, export, glossary, notebook
+from tito.lesson.checks import statements_of
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import CHECKS, FACTS, HINTS, MARK, Check, Exercise, Lesson
-from tito.lesson.misconceptions import Variant
+from tito.lesson.mistakes import Variant
+from tito.lesson.mistakes import load as load_recorded
 from tito.lesson.outcome import Outcome
 
-RIGHTS = 2  # right solutions in another style that each exercise needs at least
+RECORDED = 2  # mistakes that each exercise needs at least, and right solutions in another style
 ENOUGH = 0.97  # of the mutations that are not marked equivalent must be caught
 WIDEST = 96  # columns of a lesson's files: longer lines do not fit the book's page
 LONGEST = 1250  # lines of a chapter
@@ -99,7 +102,7 @@ def check(
     every: int = 1,
 ) -> Iterator[Finding]:
     """Answer every question about one lesson of a course, a Finding each; or, of some of its
-    exercises, those about their checks.
+    exercises, those about their checks, without the judge, which takes most of the time.
 
     every   try only every n-th mutation, and in the judge only every n-th mistake, right
             alternative and forged answer. Above 1, leave out what other tests cover: running the
@@ -107,8 +110,7 @@ def check(
     """
     try:
         lesson = entry.declared
-        recorded = [misconceptions.load(lesson, kind) for kind in ("mistake", "right")]
-        equivalent = misconceptions.equivalent(lesson)
+        recorded = load_recorded(lesson, {exercise.id for exercise in exercises})
     except TitoError as error:
         yield Finding(entry.name, "form", 1, 0, [f"{error.what} {error.remedy}"])
         return
@@ -116,12 +118,10 @@ def check(
         lesson = replace(lesson, exercises=tuple(exercises))
     else:
         yield check_form(entry)
-    ids = {exercise.id for exercise in lesson.exercises}
-    mistakes, rights = ([one for one in kind if one.exercise in ids] for kind in recorded)
+    mistakes, rights = recorded.mistakes, recorded.rights
     mutants = mutate.mutations(lesson)
-    marked = {(exercise, change) for exercise, change in equivalent if exercise in ids}
-    stale = sorted(marked - {(mutant.exercise, mutant.change) for mutant in mutants})
-    mutants = [m for m in mutants if (m.exercise, m.change) not in marked][::every]
+    stale = sorted(recorded.equivalent.keys() - {(m.exercise, m.change) for m in mutants})
+    mutants = [m for m in mutants if (m.exercise, m.change) not in recorded.equivalent][::every]
     total, done = len(lesson.exercises) + len(mistakes) + len(rights) + len(mutants), count(1)
     with ScratchRoots(entry, jobs, lambda: report(next(done), total)) as scratch:
         yield check_solution(lesson, scratch)
@@ -131,9 +131,9 @@ def check(
         yield check_mistakes(lesson, scratch, mistakes)
         yield check_rights(lesson, scratch, rights)
         yield check_mutants(lesson, scratch, mutants, stale, sampled=every > 1)
-        yield from check_grades(entry, lesson, mistakes[::every], rights[::every], every)
         if exercises:
             return
+        yield from check_grades(entry, mistakes[::every], rights[::every], every)
         if every == 1:
             yield check_chapter(entry, scratch, rights)
         yield check_doctests(entry, scratch)
@@ -159,7 +159,7 @@ def check_form(entry: Entry) -> Finding:
         for term in lesson.meta["terms"]
         if not glossary.explanation(term, prose)
     ]
-    problems += width_problems(lesson) + alt_problems(lesson)
+    problems += width_problems(lesson) + alt_problems(lesson) + helper_problems(lesson)
     if prose[-1].heading != LAST:
         problems.append(f"the last section is not `## {LAST}`: add it, or its `# %% [markdown]`")
     if (length := text.count("\n")) > LONGEST:
@@ -205,6 +205,13 @@ def alt_problems(lesson: Lesson) -> list[str]:
         for cell in lesson.source.cells
         if len(cell.alt.split()) > MOST_WORDS or HEADING_IN_TEXT.search(cell.alt)
     ]
+
+
+def helper_problems(lesson: Lesson) -> list[str]:
+    """The functions of the checks that would be called in the place of the lesson's own."""
+    helpers = {n for cell in lesson.setup for s in statements_of(cell.source) for n in s.defines}
+    hidden = sorted(helpers & set(export.exported_names(lesson)))
+    return [f"{CHECKS} defines {name}, as the chapter does: rename it" for name in hidden]
 
 
 def check_solution(lesson: Lesson, scratch: ScratchRoots) -> Finding:
@@ -279,7 +286,9 @@ def visible_checks(lesson: Lesson) -> set[str]:
 
 
 def check_mistakes(lesson: Lesson, scratch: ScratchRoots, mistakes: list[Variant]) -> Finding:
-    """Whether every recorded mistake is met by its message, in a check that its learner sees."""
+    """Whether there are enough recorded mistakes, and every one is met by its message, in a check
+    that its learner sees.
+    """
     visible = visible_checks(lesson)
 
     def problem(mistake: Variant) -> str:
@@ -288,8 +297,19 @@ def check_mistakes(lesson: Lesson, scratch: ScratchRoots, mistakes: list[Variant
         return mistake_problem(mistake, failing_messages(seen, mistake.exercise))
 
     problems = [text for _, text in scratch.map(problem, mistakes) if text]
-    right = len(mistakes) - len(problems)
-    return Finding(lesson.name, "mistakes caught", len(mistakes), right, problems)
+    missing = missing_variants(lesson, mistakes)
+    cases, right = len(mistakes) + len(missing), len(mistakes) - len(problems)
+    return Finding(lesson.name, "mistakes caught", cases, right, problems + missing)
+
+
+def missing_variants(lesson: Lesson, recorded: list[Variant]) -> list[str]:
+    """The exercises of which too few are recorded."""
+    counts = Counter(variant.exercise for variant in recorded)
+    return [
+        f"{exercise.id}: {counts[exercise.id]} recorded, {RECORDED} are needed"
+        for exercise in lesson.exercises
+        if counts[exercise.id] < RECORDED
+    ]
 
 
 def check_rights(lesson: Lesson, scratch: ScratchRoots, rights: list[Variant]) -> Finding:
@@ -301,12 +321,7 @@ def check_rights(lesson: Lesson, scratch: ScratchRoots, rights: list[Variant]) -
 
     results = scratch.map(messages, rights)
     refused = [f"{right.id}: {failures[0]}" for right, failures in results if failures]
-    recorded = Counter(right.exercise for right in rights)
-    missing = [
-        f"{exercise.id}: {recorded[exercise.id]} recorded, {RIGHTS} are needed"
-        for exercise in lesson.exercises
-        if recorded[exercise.id] < RIGHTS
-    ]
+    missing = missing_variants(lesson, rights)
     cases, right = len(rights) + len(missing), len(rights) - len(refused)
     return Finding(lesson.name, "right passes", cases, right, refused + missing)
 
@@ -352,13 +367,13 @@ def is_noticed(result: Verdict, visible: set[str]) -> bool:
 
 
 def check_grades(
-    entry: Entry, lesson: Lesson, mistakes: list[Variant], rights: list[Variant], every: int
+    entry: Entry, mistakes: list[Variant], rights: list[Variant], every: int
 ) -> Iterator[Finding]:
     """Whether the judge agrees with the learner's process, and no forged answer passes.
 
-    lesson  with the exercises to check
     every   as in `check`
     """
+    lesson = entry.declared
     lower = {
         other.name: modules.reference(other)
         for other in entry.root.lessons

@@ -15,15 +15,15 @@ from typing import NoReturn
 from tito.author import wheel
 from tito.errors import MachineError
 from tito.learn import milestone
-from tito.lesson import cells, misconceptions
+from tito.lesson import cells, mistakes
 from tito.lesson.checks import IMPORTS, LEARNER_SIDE, SETUP, needed_by_visible, statements_of
 from tito.lesson.course import Entry, Root
-from tito.lesson.lesson_format import CHECKS, MARK, MISCONCEPTIONS, Lesson, split_solution
+from tito.lesson.lesson_format import CHECKS, MARK, MISTAKES, Lesson, split_solution
 
 LEAST = 12  # characters: shorter lines, such as `return x`, are in any program
 LONG = 40  # characters: no line of this length is in two programs by chance
 FEW = 100  # texts: looking for each of so few is faster than one pass in Python
-ENTRY = re.compile(r"(id|exercise|name|message|old|new|code|change|reason) = ")  # of a mistake
+ENTRY = re.compile(r"# %%|#[>=-]")  # the beginning of a line in mistakes.py that is no code
 
 
 class TextSearch:
@@ -90,7 +90,7 @@ def secrets(source: Root) -> dict[str, str]:
 def lesson_secrets(entry: Entry) -> Iterator[tuple[str, str]]:
     """(text, what it is) of the secrets of one lesson."""
     lesson = entry.declared
-    for mistake in misconceptions.load(lesson):
+    for mistake in mistakes.load(lesson).mistakes:
         yield mistake.name, f"a recorded mistake of {entry.name}"
     for check in lesson.checks:
         if check.hidden:
@@ -99,7 +99,7 @@ def lesson_secrets(entry: Entry) -> Iterator[tuple[str, str]]:
         yield name, f"the name of a helper of a hidden check of {entry.name}"
     for line in secret_lines(lesson):
         yield line, f"a line of a solution or a hidden check of {entry.name}"
-    path = lesson.path.with_name(MISCONCEPTIONS)
+    path = lesson.path.with_name(MISTAKES)
     if path.exists():
         for line in path.read_text(encoding="utf-8").split("\n"):
             yield line.strip(), f"a line of {entry.name}'s recorded mistakes"

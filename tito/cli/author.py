@@ -44,7 +44,7 @@ def check(
 ) -> None:
     """For authors: verify that a lesson's checks accept right code and reject wrong code.
 
-    Of a whole lesson, it also verifies the form, the examples and that the package is up to date.
+    Of a whole lesson, it also verifies form, grading, examples and that the package is up to date.
     Without a lesson: all lessons. Example: tito check tensor-strides
     """
     from dataclasses import asdict

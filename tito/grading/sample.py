@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tito import files
 from tito.errors import TitoError, UsageError
-from tito.lesson import cells, course, misconceptions
+from tito.lesson import cells, course, mistakes
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import MARK, Lesson, answered
 
@@ -56,11 +56,11 @@ def with_mistake(lesson: Lesson) -> str:
     """Solved, with the first recorded mistake of the exercise in the middle, or of the lesson;
     without its last exercise if none is recorded.
     """
-    mistakes = misconceptions.load(lesson)
-    if not mistakes:
+    recorded = mistakes.load(lesson).mistakes
+    if not recorded:
         return solved(lesson, -1)
     middle = lesson.exercises[len(lesson.exercises) // 2]
-    mistake = next((one for one in mistakes if one.exercise == middle.id), mistakes[0])
+    mistake = next((one for one in recorded if one.exercise == middle.id), recorded[0])
     exercise = lesson.exercise(mistake.exercise)
     return with_cells(lesson, {exercise.name: mistake.cell}, solved(lesson))
 

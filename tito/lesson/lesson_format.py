@@ -8,7 +8,7 @@
                             `# %% strides hidden points=2`, `# %% learner-side`
     hints.md                `## strides`, then a numbered list, gentlest first; a hint that belongs
                             to a check begins `When "the name of the check" fails: `
-    misconceptions.toml     see `misconceptions.py`
+    mistakes.py             see `tito/lesson/mistakes.py`
 
 `parse.py` reads a Lesson from these files. A learner's file is read with `cells.read`, which
 accepts every file that is not damaged.
@@ -36,7 +36,7 @@ from tito.lesson.checks import (
 
 FOLDER = re.compile(r"(\d+)_([a-z][a-z0-9_]*)")
 FACTS = "lesson.toml"
-CHECKS, HINTS, MISCONCEPTIONS = "checks.py", "hints.md", "misconceptions.toml"
+CHECKS, HINTS, MISTAKES = "checks.py", "hints.md", "mistakes.py"
 SOLUTIONS = "solutions.py"  # beside the pristine lesson of a release that was made with them
 MARK = re.compile(r"^\s*### (BEGIN|END) SOLUTION\s*$")
 ANSWER = "**Your answer:**"  # the line of a question's cell below which learners write

@@ -5,26 +5,44 @@ import re
 
 import pytest
 from commands import run_process, tito
-from small_course import MULTIPLIES, NUMBERS_RIGHTS, with_question
+from small_course import MULTIPLIES, NUMBERS_RIGHTS, SUMS_RIGHTS, with_question
 
 from tito.author import check, scratch
 from tito.learn import notebook_sync
 from tito.lesson import course, export
 
 MISTAKE = """\
-[[mistake]]
-id = "squares"
-exercise = "double"
-name = "Squares."
-message = "{}"
-old = "x + x"
-new = "x * x"
+# %% double mistake squares: Squares the number.
+#> {}
+#- twice = x + x
+twice = x * x
+"""
+OTHER_MISTAKES = """
+# %% double mistake: Adds two.
+#> should be [2, 6], yours is [3 5]
+#- twice = x + x
+twice = x + 2
+
+# %% triple mistake: Doubles.
+#> triple(2) should be 6, yours is 4
+return double(x)
+
+# %% triple mistake: Doubles twice.
+#> triple(2) should be 6, yours is 8
+return double(double(x))
+"""
+SUMS_MISTAKES = """
+# %% total mistake: Does not double.
+#> total([1, 2]) should be 6, yours is 3
+return sum(numbers)
+
+# %% total mistake: Returns the first.
+#> total([1, 2]) should be 6, yours is 2
+return double(numbers[0])
 """
 EQUIVALENT = """
-[[equivalent]]
-exercise = "double"
-change = "{}"
-reason = "{}"
+# %% double equivalent: {reason}
+#= {change}
 """
 LAST = "\n# %% [markdown]\n# ## Look back\n"
 TRIPLE = '    assert triple(2) == 6, f"triple(2) should be 6, yours is {triple(2)}"'
@@ -36,7 +54,7 @@ def findings(root, name="numbers"):
 
 
 def record(root, text, name="numbers"):
-    path = root.lesson(name).script.with_name("misconceptions.toml")
+    path = root.lesson(name).script.with_name("mistakes.py")
     path.write_text(text, encoding="utf-8")
 
 
@@ -67,8 +85,12 @@ def good(small_course):
         export.write_module(entry, export.current(entry, notebook_sync.read(entry, {})))
     record(
         small_course,
-        MISTAKE.format("should be [2, 6], yours is [1 9]") + MULTIPLIES + NUMBERS_RIGHTS,
+        MISTAKE.format("should be [2, 6], yours is [1 9]")
+        + OTHER_MISTAKES
+        + MULTIPLIES
+        + NUMBERS_RIGHTS,
     )
+    record(small_course, SUMS_MISTAKES + SUMS_RIGHTS, "sums")
     return small_course
 
 
@@ -91,10 +113,10 @@ def test_a_good_lesson_passes_every_question(good):
             question: finding.problems for question, finding in found.items() if not finding.ok
         } == {}
     found = findings(good)
-    assert (found["mistakes caught"].cases, found["right passes"].cases) == (1, 4)
+    assert (found["mistakes caught"].cases, found["right passes"].cases) == (4, 4)
     assert found["mutations caught"].right > 5
     assert found["doctests true"].cases == 1
-    assert found["graded alike"].cases == 2 * 3 + 1 + 4
+    assert found["graded alike"].cases == 2 * 3 + 4 + 4
 
 
 @pytest.mark.slow
@@ -193,6 +215,12 @@ def test_a_good_lesson_passes_every_question(good):
             "BEGIN SOLUTION is never ended",
         ),
         ("# %% triple points", "# %% halve points", "form", "checks.py:17: 'halve' is no section"),
+        (
+            "# %% setup\n",
+            "# %% setup\ndef triple(x):\n    return 6\n\n\n",
+            "form",
+            "checks.py defines triple, as the chapter does: rename it",
+        ),
         ("## triple", "## halve", "form", "hints.md:7: the lesson has no exercise 'halve'"),
         (
             "LIMIT = 10",
@@ -252,7 +280,7 @@ def test_what_is_wrong_is_named(good, old, new, question, said):
 
 @pytest.mark.slow
 def test_a_mistake_that_is_not_named_is_reported(good):
-    record(good, MISTAKE.format("no check says this"))
+    record(good, MISTAKE.format("no check says this") + OTHER_MISTAKES)
     found = findings(good)
     assert "squares: said" in found["mistakes caught"].problems[0]
     assert "graded, squares: said" in found["graded alike"].problems[0]
@@ -260,7 +288,7 @@ def test_a_mistake_that_is_not_named_is_reported(good):
 
 @pytest.mark.slow
 def test_a_mistake_that_no_check_notices_is_reported(good):
-    record(good, MISTAKE.format("x").replace('"x * x"', '"2 * x"'))
+    record(good, MISTAKE.format("x").replace("x * x", "2 * x") + OTHER_MISTAKES)
     found = findings(good)
     assert found["mistakes caught"].problems == ["squares: not noticed"]
     assert found["graded alike"].problems == ["graded, squares: not noticed"]
@@ -278,8 +306,8 @@ def test_a_right_solution_that_a_check_refuses_is_reported(good):
 
 @pytest.mark.slow
 def test_right_solutions_run_through_the_whole_chapter(good):
-    other = 'exercise = "triple"\nname = "Refuses five."\ncode = "assert x != 5; return x * 3"\n'
-    record(good, MULTIPLIES + "[[right]]\n" + other + NUMBERS_RIGHTS)
+    other = "\n# %% triple right: Refuses five.\nassert x != 5\nreturn x * 3\n"
+    record(good, MULTIPLIES + other + NUMBERS_RIGHTS)
     found = findings(good)
     assert found["right passes"].ok  # its checks multiply two
     (problem,) = found["runs through"].problems
@@ -291,18 +319,19 @@ def test_right_solutions_run_through_the_whole_chapter(good):
 def test_a_right_solution_may_take_longer_than_a_chapter(good, monkeypatch):
     monkeypatch.setattr(scratch, "WHOLE_SECONDS", 8)
     slow = "import time; time.sleep(60 if x == 5 else 0); return x * 3"
-    other = f'exercise = "triple"\nname = "Waits."\ncode = "{slow}"\n'
-    record(good, MULTIPLIES + "[[right]]\n" + other + NUMBERS_RIGHTS)
+    record(good, f"{MULTIPLIES}\n# %% triple right: Waits.\n{slow}\n{NUMBERS_RIGHTS}")
     assert findings(good)["runs through"].ok
 
 
 @pytest.mark.slow
-def test_two_right_solutions_in_another_style_are_needed(good):
-    record(good, MULTIPLIES)
-    assert findings(good)["right passes"].problems == [
-        "numbers-double: 1 recorded, 2 are needed",
-        "numbers-triple: 0 recorded, 2 are needed",
-    ]
+def test_two_mistakes_and_two_right_solutions_in_another_style_are_needed(good):
+    record(good, MISTAKE.format("should be [2, 6], yours is [1 9]") + MULTIPLIES)
+    found = findings(good)
+    for question in ("mistakes caught", "right passes"):
+        assert found[question].problems == [
+            "numbers-double: 1 recorded, 2 are needed",
+            "numbers-triple: 0 recorded, 2 are needed",
+        ]
 
 
 @pytest.mark.slow
@@ -324,13 +353,14 @@ def test_a_package_that_is_not_a_fresh_export_is_reported(good):
 
 @pytest.mark.slow
 def test_an_equivalent_mutation_needs_a_reason_and_must_exist(good):
-    record(good, EQUIVALENT.format("`x + x` -> `(x) - (x)`", "For the test."))
+    equal = "`x + x` -> `(x) - (x)`"
+    record(good, EQUIVALENT.format(change=equal, reason="For the test."))
     before = len([1 for _ in check.mutate.mutations(good.lesson("numbers").declared)])
     assert findings(good)["mutations caught"].cases == before - 1
-    record(good, EQUIVALENT.format("`y` -> `z`", "For the test."))
+    record(good, EQUIVALENT.format(change="`y` -> `z`", reason="For the test."))
     assert "there is no such mutation" in findings(good)["mutations caught"].problems[0]
-    record(good, EQUIVALENT.format("`x + x` -> `(x) - (x)`", " "))
-    assert "needs exercise, change and reason" in findings(good)["form"].problems[0]
+    record(good, EQUIVALENT.format(change=equal, reason=" "))
+    assert "mistakes.py:2: this line begins no section." in findings(good)["form"].problems[0]
 
 
 @pytest.mark.slow
@@ -352,16 +382,27 @@ def test_one_exercise_is_tried_against_what_is_recorded_for_it(good, words):
     assert "numbers-double" in done.stdout and "mutations caught" in done.stdout
     assert not {"doctests true", "package fresh", "chapter"} & set(done.stdout.split("  "))
     found = {row["question"]: row for row in json.loads(tito(good, "check", *words, "--json")[0])}
-    assert {"form", "release fails", "runs through", "doctests true"}.isdisjoint(found)
-    assert found["solution passes"]["cases"] == 2 and found["mistakes caught"]["cases"] == 1
+    whole = {"form", "release fails", "graded alike", "forged answers fail", "doctests true"}
+    assert whole.isdisjoint(found)
+    assert found["solution passes"]["cases"] == 2 and found["mistakes caught"]["cases"] == 2
 
 
 @pytest.mark.slow
 def test_of_one_exercise_a_mistake_that_is_not_named_is_reported(good):
-    record(good, MISTAKE.format("no check says this") + MULTIPLIES + NUMBERS_RIGHTS)
+    record(
+        good, MISTAKE.format("no check says this") + OTHER_MISTAKES + MULTIPLIES + NUMBERS_RIGHTS
+    )
     out = tito(good, "check", "numbers-double", code=1)[0]
     assert "numbers-double, mistakes caught:\n  squares: said" in out
     tito(good, "check", "numbers-triple")
+
+
+@pytest.mark.parametrize("words", [["numbers-double"], ["numbers"]], ids=str)
+def test_a_mistake_that_does_not_fit_the_solution_any_more_is_reported_with_its_line(good, words):
+    record(good, MISTAKE.format("m").replace("#- twice = x + x", "#- twice = x - x"))
+    rows = json.loads(tito(good, "check", *words, "--json", code=1)[0])
+    (problem,) = [problem for row in rows for problem in row["problems"]]
+    assert "/01_numbers/mistakes.py:3: `twice = x - x` is not in the solution. Copy" in problem
 
 
 def test_a_workspace_is_refused(small_workspace):

@@ -21,25 +21,20 @@ from tito.lesson import course, lesson_format, notebook
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 MISTAKES = """\
-[[mistake]]
-id = "squares"
-exercise = "double"
-name = "Squares the number because two is its own double."
-old = "twice = x + x"
-new = "twice = x ** len('ab')"
-message = "did you square?"
+# %% double mistake squares: Squares the number because two is its own double.
+#> did you square?
+#- twice = x + x
+twice = x ** len('ab')
 
-[[right]]
-exercise = "double"
-name = "Multiplies instead of adding, which is as good."
-code = "return 2.0 * x * len('abc') / 3"
+# %% double right: Multiplies instead of adding, which is as good.
+return 2.0 * x * len('abc') / 3
 """
 
 
 @pytest.fixture
 def released(small_course, tmp_path):
     """A release of the small course with a recorded mistake."""
-    (small_course.path / "modules/source/01_numbers/misconceptions.toml").write_text(
+    (small_course.path / "modules/source/01_numbers/mistakes.py").write_text(
         MISTAKES, encoding="utf-8"
     )
     return release.release(small_course, tmp_path / "release").path
@@ -204,9 +199,8 @@ def test_only_the_lessons_asked_for_are_released_and_never_without_what_they_nee
 def test_a_line_that_a_later_lesson_shows_in_the_open_is_no_secret(small_course):
     numbers, sums = small_course.lessons
     line = "for number in range(10):"
-    numbers.script.with_name("misconceptions.toml").write_text(
-        f'[[mistake]]\nexercise = "double"\nname = "Counts."\nmessage = "did you square?"\n'
-        f"code = '''\n{line}\n    x += 1\nreturn x\n'''\n",
+    numbers.script.with_name("mistakes.py").write_text(
+        f"# %% double mistake: Counts.\n#> did you square?\n{line}\n    x += 1\nreturn x\n",
         encoding="utf-8",
     )
     reopened = course.open_root(small_course.path)
@@ -352,13 +346,13 @@ def test_a_learners_workspace_is_no_release(small_course, small_workspace):
         ("tinytorch/extra.py", "def total(numbers):\n    return sum(double(n) for n in numbers)\n"),
         ("tests/conftest.py", "# hidden: test_total_of_nothing_is_zero\n"),
         ("LICENSE", "Squares the number because two is its own double.\n"),
-        ("tinytorch/__init__.py", "new = \"twice = x ** len('ab')\"\n"),
+        ("tinytorch/__init__.py", "#- twice = x + x\n"),
     ],
 )
 def test_whatever_gives_something_away_stops_the_release_and_leaves_nothing(
     small_course, tmp_path, where, text
 ):
-    (small_course.path / "modules/source/01_numbers/misconceptions.toml").write_text(
+    (small_course.path / "modules/source/01_numbers/mistakes.py").write_text(
         MISTAKES, encoding="utf-8"
     )
     (small_course.path / where).parent.mkdir(exist_ok=True)

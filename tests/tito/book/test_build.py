@@ -344,9 +344,8 @@ def test_a_short_line_of_a_solution_in_a_script_is_there_by_chance(small_course,
 
     verify("function triple(x) {\n    return double(x) + x;\n}\n")
     mistake = "Squares the number because two is its own double."
-    record = f'[[mistake]]\nexercise = "double"\nname = "{mistake}"\nmessage = "m"\n'
-    path = small_course.lesson("numbers").script.with_name("misconceptions.toml")
-    path.write_text(f'{record}old = "x + x"\nnew = "x * x"\n', encoding="utf-8")
+    path = small_course.lesson("numbers").script.with_name("mistakes.py")
+    path.write_text(f"# %% double mistake: {mistake}\n#> m\nreturn x * x\n", encoding="utf-8")
     with pytest.raises(TitoError, match="_static/own.js would give away a recorded mistake"):
         verify(f"// {mistake}\n")
 

@@ -16,13 +16,10 @@ from tito.lesson import cells, course
 from tito.lesson.lesson_format import answer_in
 
 SAMPLE = [sys.executable, "-m", "tito.grading.sample"]
-MISTAKE = """[[mistake]]
-id = "squares"
-exercise = "double"
-name = "Squares."
-old = "twice = x + x"
-new = "twice = x * x"
-message = "did you"
+MISTAKE = """# %% double mistake: Squares.
+#> did you
+#- twice = x + x
+twice = x * x
 """
 
 
@@ -45,7 +42,7 @@ def test_the_same_course_gives_the_same_bytes(small_course, tmp_path):
 
 
 def test_the_program_writes_a_class_that_is_graded_as_each_learner_worked(small_course, tmp_path):
-    path = small_course.path / "modules/source/01_numbers/misconceptions.toml"
+    path = small_course.path / "modules/source/01_numbers/mistakes.py"
     path.write_text(MISTAKE, encoding="utf-8")
     done = subprocess.run(
         [*SAMPLE, "class", "--root", small_course.path, "--lessons", "numbers"],

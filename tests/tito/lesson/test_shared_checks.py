@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 from commands import tito
@@ -16,11 +15,9 @@ from tito.grading.jail.modules import checks_hash
 from tito.grading.judge_process import SubmissionJudge
 from tito.grading.setting import Setting
 from tito.learn import workspace
-from tito.lesson import cells, course, export
-from tito.lesson.checks import statements_of
+from tito.lesson import cells, course
 from tito.lesson.shared_checks import read_checks
 
-COURSE = course.open_root(Path(__file__).resolve().parents[3])
 EQUAL = '''\
 MARGIN = 1e-9
 
@@ -183,10 +180,3 @@ def test_a_course_without_the_shared_file_is_reported(sharing):
     (sharing.path / "modules/source/checking.py").unlink()
     with pytest.raises(TitoError, match="imports from checking, and there is no"):
         read_checks(sharing.path / "modules/source/01_numbers/checks.py")
-
-
-@pytest.mark.parametrize("entry", COURSE.lessons, ids=[entry.name for entry in COURSE.lessons])
-def test_no_function_of_the_checks_hides_one_of_the_lesson(entry):
-    lesson = entry.declared
-    helpers = {n for cell in lesson.setup for s in statements_of(cell.source) for n in s.defines}
-    assert not helpers & set(export.exported_names(lesson))

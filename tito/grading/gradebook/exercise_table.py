@@ -1,4 +1,4 @@
-"""Results of the class by exercise: the share that is right, and the most frequent misconception.
+"""Results of the class by exercise: the share that is right, and the most frequent mistake.
 
 It counts the submissions that count of learners in the class. Lessons that were not handed in, are
 as released or could not be imported are left out: they have no results for single exercises.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tito.errors import TitoError
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.result import NO_LESSON_FILE, LessonResult
-from tito.lesson import misconceptions
+from tito.lesson import mistakes
 from tito.lesson.course import Entry
 
 NOT_RUN = (
@@ -33,7 +33,7 @@ class ExerciseRow:
     """An exercise; it is right when all its checks pass.
 
     learners       whose work has it; right: of them
-    misconception  the recorded misconception whose message most of them got, or ""
+    mistake        the recorded mistake whose message most of them got, or ""
     showed_it      how many did
     """
 
@@ -42,7 +42,7 @@ class ExerciseRow:
     number: int
     learners: int = 0
     right: int = 0
-    misconception: str = ""
+    mistake: str = ""
     showed_it: int = 0
 
 
@@ -51,7 +51,7 @@ def exercise_table(
 ) -> list[ExerciseRow]:
     """The exercises of a lesson, or of all graded lessons, in the order of the course.
 
-    entries  the lessons of the course; of others, misconceptions have no names
+    entries  the lessons of the course; of others, mistakes have no names
     """
     messages = {entry.name: _messages(entry) for entry in entries}
     rows: dict[str, ExerciseRow] = {}
@@ -69,15 +69,15 @@ def exercise_table(
                 showed.setdefault(exercise, Counter()).update(_shown(known, grade.result, exercise))
     for exercise, counter in showed.items():
         for name, count in sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))[:1]:
-            rows[exercise].misconception, rows[exercise].showed_it = name, count
+            rows[exercise].mistake, rows[exercise].showed_it = name, count
     return sorted(rows.values(), key=lambda row: (row.number, row.lesson))
 
 
 def _messages(entry: Entry) -> dict[str, dict[str, str]]:
-    """{exercise: {message: names of the misconceptions that make it appear}} of a lesson."""
+    """{exercise: {message: names of the mistakes that make it appear}} of a lesson."""
     names: dict[tuple[str, str], list[str]] = {}
     try:
-        recorded = misconceptions.load(entry.declared)
+        recorded = mistakes.load(entry.declared).mistakes
     except TitoError:  # of a lesson that cannot be read now
         recorded = []
     for mistake in recorded:
@@ -101,7 +101,7 @@ def is_right(result: LessonResult, exercise: str) -> bool:
 
 
 def _shown(messages: dict[str, str], result: LessonResult, exercise: str) -> set[str]:
-    """The misconceptions that a learner showed in an exercise: their message is in the message of a
+    """The mistakes that a learner showed in an exercise: their message is in the message of a
     check, and not a part of another such message.
     """
     names = set()

@@ -159,11 +159,11 @@ def overrides(reviews: Iterable[OverrideReview]) -> RenderableType:
 
 def exercises(rows: Iterable[ExerciseRow]) -> RenderableType:
     """The results of the class by exercise."""
-    listing = table("exercise", "right", "of", "most frequent misconception")
+    listing = table("exercise", "right", "of", "most frequent mistake")
     for column in listing.columns[1:3]:
         column.justify = "right"
     for row in rows:
-        words = f"{row.showed_it}: {plain(row.misconception)}" if row.misconception else ""
+        words = f"{row.showed_it}: {plain(row.mistake)}" if row.mistake else ""
         share = f"{row.right / row.learners:.0%}"
         listing.add_row(Text(plain(row.exercise)), share, str(row.learners), Text(words))
     return listing if listing.row_count else "No work has run yet: tito grade SUBMISSIONS"

@@ -399,9 +399,9 @@ def test_a_table_of_changes_is_looked_at_and_then_written(graded_course, tmp_pat
 
 def test_the_exercises_are_shown_with_the_share_that_is_right(graded_course):
     out, _ = tito(graded_course, "show", "--exercises", "--lesson", "numbers")
-    assert re.search(r"exercise +50% +2 *\n", out) and "most frequent misconception" in out
+    assert re.search(r"exercise +50% +2 *\n", out) and "most frequent mistake" in out
     (row,) = json.loads(tito(graded_course, "show", "--exercises", "--lesson", "1", "--json")[0])
-    assert (row["learners"], row["right"], row["misconception"]) == (2, 1, "")
+    assert (row["learners"], row["right"], row["mistake"]) == (2, 1, "")
 
 
 def test_the_history_of_changes_has_a_rise_that_an_override_hides(graded_course, monkeypatch):
