@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tito.child import GRACE
 from tito.errors import WorkError
 from tito.learn import lesson_page, notebook_sync, progress, status
 from tito.learn.demonstrations import (
@@ -24,7 +25,7 @@ from tito.learn.demonstrations import (
     needed_demonstrations,
     save_results,
 )
-from tito.learn.process import GRACE, Event, Process
+from tito.learn.process import Event, Process
 from tito.learn.verdict import (
     CheckOutcome,
     LessonTest,

@@ -12,6 +12,7 @@ import errno
 import functools
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Container
 from pathlib import Path
@@ -96,3 +97,20 @@ def forbid(event: str, arguments: tuple[Any, ...]) -> None:
     elif not FORBIDDEN.match(event):
         return
     raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+def die_with_parent(required: bool = False) -> None:
+    """On Linux, end when the process that started this one does, however it ends.
+
+    required  raise OSError where this cannot be
+    """
+    if sys.platform != "linux":
+        return
+    try:
+        import ctypes  # here, because some Pythons have none
+
+        refused = ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    except ImportError:
+        refused = True
+    if required and refused:
+        raise OSError("this process cannot end with the one that started it")

@@ -446,7 +446,7 @@ def fork(theirs: int, agent: Agent, seconds: float, program: bytes) -> None:
     os.dup2(theirs, agent.sock.fileno())
     os.closerange(agent.sock.fileno() + 1, 4096)
     if confine := sys.modules.get("confine"):
-        confine.die_with_parent()
+        sys.modules["conditions"].die_with_parent(required=True)
         confine.fork_limits(seconds)
         if program:
             confine.seccomp(confine.filter_of_fork(program, os.getpid()))
@@ -481,7 +481,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # or each fork's own collections would copy all of this
     if sys.platform == "linux":
-        confine.die_with_parent()
+        conditions.die_with_parent(required=True)
         confine.limits(start["memory"])
         if start["confine"]:
             confine.drop_privileges()
