@@ -249,6 +249,8 @@ def review_overrides(book: Gradebook) -> list[OverrideReview]:
     overridden = sql.select(CHANGE.c.student).where(CHANGE.c.kind == "override").distinct()
     with transaction(book.engine) as database:
         students = list(database.execute(overridden).scalars())
+        if not students:
+            return []
         query = sql.select(*LEARNER.c["student", "name"]).where(LEARNER.c.student.in_(students))
         query = query.order_by(LEARNER.c.student)
         names = {row.student: row.name for row in sound_rows(database, query, LEARNER)[0]}
