@@ -1,4 +1,4 @@
-"""Start another process, exchange messages with it, and end it with all processes that it started.
+"""Start another process, exchange messages with it, and end it with its whole tree.
 
 On Linux and macOS each process leads a session, by which the processes that it started are found.
 On Windows, `taskkill` finds them.

@@ -109,8 +109,8 @@ def die_with_parent(required: bool = False) -> None:
     try:
         import ctypes  # here, because some Pythons have none
 
-        refused = ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
-    except ImportError:
-        refused = True
-    if required and refused:
-        raise OSError("this process cannot end with the one that started it")
+        if ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0):  # PR_SET_PDEATHSIG
+            raise OSError("this process cannot end with the one that started it")
+    except (ImportError, OSError):
+        if required:
+            raise

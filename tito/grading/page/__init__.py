@@ -10,6 +10,6 @@ submission_page.py  a submission, part by part
 lexer.py       syntax highlighting of submitted code, in a process with a time limit
 questions.py   free answers and their rubrics
 similarity.py  pairs of submissions that are too similar
-*.html         the pages, made by `html_pages.render`, so that every value is escaped
+*.html         the pages, made by `html.render`, so that every value is escaped
 page.css, page.js  style and keys
 """

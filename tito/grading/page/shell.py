@@ -7,7 +7,6 @@ from urllib.parse import quote, urlencode
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from tito.errors import UsageError
-from tito.grading.gradebook import html_pages
 from tito.grading.gradebook.grade import ClassMember
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import PointsChange
@@ -16,6 +15,7 @@ from tito.grading.page.access import GraderSession, Sessions
 from tito.grading.page.class_list import ClassList, Filter, Openings
 from tito.grading.page.submission_page import ShownLearner
 from tito.grading.result import VERDICTS
+from tito.html import render
 
 
 class Shell:
@@ -34,7 +34,7 @@ class Shell:
     ) -> HTMLResponse:
         """A page; values: what its template needs besides what all need."""
         said, session.said = session.said, []
-        page = html_pages.render(
+        page = render(
             f"page/{template}",
             course=self.course,
             session=session,
