@@ -1,5 +1,4 @@
-"""Make pages for a browser: their frame, with a policy that forbids what they do not need; prose,
-formulas and code; and pages from templates.
+"""Make pages for a browser: their frame, prose, formulas and code; and pages from templates.
 
 A text may be another person's. It runs no script and loads nothing from another machine: every
 value is escaped, elements, attributes and addresses of prose are compared with lists, and the
