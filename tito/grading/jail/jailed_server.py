@@ -4,11 +4,11 @@ It contains no checks and no expected values.
 
     python -I -S jailed_server.py < control socket
 
-Each worker starts two servers, see `check_run.CheckRunner`. A server loads NumPy and the modules of
-the course's package that are not lessons, sets its limits, and then only forks: one fork for each
-check, with its own socket to the judge, further limits, and no other open files. The fork ends with
-its check, and so does everything that the learner's code did to it. The judge does not trust any
-answer; it compares.
+Each worker starts two servers, see `jailed_check.CheckRunner`. A server loads NumPy and the modules
+of the course's package that are not lessons, sets its limits, and then only forks: one fork for
+each check, with its own socket to the judge, further limits, and no other open files. The fork ends
+with its check, and so does everything that the learner's code did to it. The judge does not trust
+any answer; it compares.
 """
 
 import builtins
