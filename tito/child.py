@@ -1,7 +1,7 @@
 """Start another process, exchange messages with it, and end it with its whole tree.
 
-On Linux and macOS each process leads a session, by which the processes that it started are found.
-On Windows, `taskkill` finds them.
+On Linux and macOS each process leads a group, by which the processes that it started are found. On
+Windows, `taskkill` finds them.
 """
 
 import contextlib
@@ -61,35 +61,35 @@ def environment(**more: str) -> dict[str, str]:
 class Child(contextlib.AbstractContextManager["Child"]):
     """A process that gets requests and sends messages.
 
-    program   Python's arguments, for a new Python; or a function, for a fork of this process
-    wire      LINES or PICKLES
-    more      variables of its environment
+    words  Python's arguments
+    wire   LINES or PICKLES
+    more   variables of its environment
     """
 
-    def __init__(
-        self, program: Sequence[str] | Forked, wire: tuple[Write, Read], **more: str
+    def __init__(self, words: Sequence[str], wire: tuple[Write, Read], **more: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-X", "utf8", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment(**more),
+            start_new_session=True,
+        )
+        assert self.process.stdin and self.process.stdout
+        self._listen(self.process.pid, self.process.stdin, self.process.stdout, wire)
+
+    def _listen(
+        self, pid: int, requests: IO[bytes], answers: IO[bytes], wire: tuple[Write, Read]
     ) -> None:
-        self.process: subprocess.Popen[bytes] | Fork
-        if callable(program):
-            self.process = Fork(program)
-        else:
-            self.process = subprocess.Popen(
-                [sys.executable, "-X", "utf8", *program],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=environment(**more),
-                start_new_session=True,
-            )
+        self.pid, self.requests = pid, requests
         self.write, read = wire
         self.messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        output = self.process.stdout, read, self.messages
-        self.reading = threading.Thread(target=_read_messages, args=output, daemon=True)
+        words = answers, read, self.messages
+        self.reading = threading.Thread(target=_read_messages, args=words, daemon=True)
         self.reading.start()
 
     def send(self, message: Any) -> None:
         """Send a request. Raises OSError when the process has ended, and `receive` says how."""
-        assert self.process.stdin
-        self.write(message, self.process.stdin)
+        self.write(message, self.requests)
 
     def receive(self, until: float) -> Any:
         """The next message, however slowly it arrives.
@@ -110,8 +110,7 @@ class Child(contextlib.AbstractContextManager["Child"]):
     def finish(self) -> None:
         """Close the input of the process, so that it ends by itself."""
         with contextlib.suppress(OSError):  # a request that was never read
-            if self.process.stdin:
-                self.process.stdin.close()
+            self.requests.close()
 
     def close(self, patience: float = 0) -> None:
         """End the process and all processes that it started.
@@ -121,11 +120,11 @@ class Child(contextlib.AbstractContextManager["Child"]):
         self.finish()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(patience)
-        if self.process.poll() is None and os.name == "posix":
+        if os.name == "posix":
             self.process.terminate()  # lets it end a session of one that it started
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(GRACE)
-        kill_tree(self.process.pid)
+        kill_tree(self.pid)
         self.process.wait()
         self.reading.join(GRACE)
 
@@ -140,21 +139,16 @@ def _read_messages(stream: IO[bytes], read: Read, messages: "queue.SimpleQueue[A
     messages.put(END)
 
 
-class Fork:
-    """A fork of this process that calls a function, and what a Child needs of a Popen.
+class ForkedChild(Child):
+    """A fork of this process that calls a function: faster than a new Python."""
 
-    Without a new Python, which takes longer than most tasks.
-    """
-
-    def __init__(self, function: Forked) -> None:
-        self.returncode: int | None = None
+    def __init__(self, function: Forked, wire: tuple[Write, Read]) -> None:
         (theirs, ours), (inward, outward) = os.pipe(), os.pipe()
         with warnings.catch_warnings(action="ignore"):  # Python's, about threads of the caller
-            self.pid = os.fork()
-        if self.pid == 0:
+            pid = os.fork()
+        if pid == 0:
             code = 1
             try:
-                os.setsid()
                 _close_all_but(theirs, outward)
                 # Open to the end: when the answers are closed, the caller ends this process.
                 code = function(open(theirs, "rb"), open(outward, "wb"))
@@ -162,29 +156,18 @@ class Fork:
                 os.write(2, traceback.format_exc().encode("utf-8", "backslashreplace"))
             finally:
                 os._exit(code)
+        with contextlib.suppress(OSError):  # it has ended already
+            os.setpgid(pid, 0)
         os.close(theirs)
         os.close(outward)
-        self.stdin, self.stdout = open(ours, "wb"), open(inward, "rb")
+        self._listen(pid, open(ours, "wb"), open(inward, "rb"), wire)
 
-    def poll(self) -> int | None:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.wait(0)
-        return self.returncode
-
-    def wait(self, timeout: float | None = None) -> int:
-        until = time.monotonic() + (timeout or 0)
-        while self.returncode is None:
-            pid, status = os.waitpid(self.pid, 0 if timeout is None else os.WNOHANG)
-            if pid:
-                self.returncode = os.waitstatus_to_exitcode(status)
-            elif time.monotonic() >= until:
-                raise subprocess.TimeoutExpired("a fork", timeout or 0)
-            else:
-                time.sleep(0.001)
-        return self.returncode
-
-    def terminate(self) -> None:
-        os.kill(self.pid, signal.SIGTERM)
+    def close(self, patience: float = 0) -> None:
+        """Kill the fork and all processes that it started. patience: not used"""
+        self.finish()
+        kill_tree(self.pid)
+        os.waitpid(self.pid, 0)
+        self.reading.join(GRACE)
 
 
 def _close_all_but(*descriptors: int) -> None:
@@ -232,7 +215,7 @@ def run(
 
 
 def kill_tree(pid: int) -> None:
-    """Kill a process that leads a session, and all processes that it started."""
+    """Kill a process that leads its group, and all processes that it started."""
     if os.name != "posix":
         with contextlib.suppress(OSError):  # it is not installed
             words = ["taskkill", "/T", "/F", "/PID", str(pid)]

@@ -2,7 +2,6 @@
 saved, then the progress, the notebook and the page.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -120,5 +119,4 @@ def refresh_page(report: LessonReport) -> None:
     lesson_page.refresh(report.entry)
 
 
-LISTENERS: tuple[Callable[[LessonReport], None], ...]
 LISTENERS = compare, keep_results, record, settle, refresh_page

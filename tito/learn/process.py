@@ -90,7 +90,7 @@ class EventStream:
 
     def __init__(self, child: Child, patience: Patience) -> None:
         self.child, self.patience = child, patience
-        self.pid = child.process.pid  # that of its fork for this request, once there is one
+        self.pid = child.pid  # that of its fork for this request, once there is one
         self.begun = False
         self.killed = self.superseded = False
         self._wait_for(patience(None), None)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Set
 from types import ModuleType
 from typing import IO, Any
 
-from tito.child import PICKLES, Child, write_pickle
+from tito.child import PICKLES, ForkedChild, write_pickle
 from tito.grading.setting import Limits
 from tito.grading.submission import Contents, LessonFile, Submission
 from tito.lesson.conditions import die_with_parent
@@ -66,7 +66,7 @@ class SubmissionReader(contextlib.AbstractContextManager["SubmissionReader"]):
     ) -> None:
         self.lessons, self.limits = lessons, limits
         self.open_submission, self.make = open_submission, make
-        self.child: Child | None = None
+        self.child: ForkedChild | None = None
         self.used, self.count = 0.0, 0  # of the process: seconds, submissions
 
     def __exit__(self, *error: object) -> None:
@@ -111,7 +111,7 @@ class SubmissionReader(contextlib.AbstractContextManager["SubmissionReader"]):
         memory.
         """
         if self.child is None:
-            self.child, self.used, self.count = Child(self.answer, PICKLES), 0.0, 0
+            self.child, self.used, self.count = ForkedChild(self.answer, PICKLES), 0.0, 0
         try:
             with contextlib.suppress(BrokenPipeError):
                 self.child.send((submission, refused, seconds))
