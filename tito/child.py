@@ -51,8 +51,8 @@ PICKLES: tuple[Write, Read] = write_pickle, pickle.load  # only of a process tha
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The variables for a process that runs a program of tito: a user's settings for Python, and
-    those of a test run, are not meant for it.
+    """The variables for a process that runs a program of tito, without a user's settings for Python
+    and without settings of a test run.
     """
     own = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))}
     return ONE_THREAD | own | more
@@ -121,7 +121,7 @@ class Child(contextlib.AbstractContextManager["Child"]):
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(patience)
         if os.name == "posix":
-            self.process.terminate()  # lets it end a session of one that it started
+            self.process.terminate()  # it may first end a process in another session
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(GRACE)
         kill_tree(self.pid)
@@ -198,7 +198,7 @@ def run(
     options      of `subprocess.Popen`, such as cwd and env. Without others it gets no input, and
                  its output is returned
 
-    Raises subprocess.TimeoutExpired, with the program and all that it started at its end.
+    Raises subprocess.TimeoutExpired, after killing the program and its tree.
     """
     streams: dict[str, Any] = {"stdin": subprocess.DEVNULL}
     streams |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -209,7 +209,7 @@ def run(
             output, errors = process.communicate(timeout=seconds)
         except BaseException:
             kill_tree(process.pid)
-            process.kill()  # one without a session of its own
+            process.kill()  # in the session of tito it leads no group
             raise
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
 

@@ -31,7 +31,7 @@ def soon(seconds=20):
 
 
 def is_alive(pid):
-    """Whether a process runs; one that nobody waits for is a zombie, and does not."""
+    """Whether a process runs: a zombie, which waits to be collected, does not."""
     until = soon()
     while time.monotonic() < until:
         done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
@@ -113,8 +113,8 @@ def test_a_program_that_ends_gives_what_it_printed():
 
 
 def test_four_files_start_processes():
-    """This one; the jail, which has a protocol of its own; and two programs that fork themselves
-    for each check."""
+    """This one; the jail, which has another protocol; and two programs that fork themselves for
+    each check."""
     starts = re.compile(r"subprocess\.Popen|os\.fork\(")
     paths = (path for path in TITO.rglob("*.py") if starts.search(path.read_text("utf-8")))
     assert sorted(path.relative_to(TITO).as_posix() for path in paths) == [

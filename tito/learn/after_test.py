@@ -29,7 +29,7 @@ class LessonReport:
 
     changed   the exercises whose code is another than in the run before
     results   what the demonstrations show that are known to run, in their order
-    unseen    those of them that the learner has not seen yet
+    unseen    the results that the learner has not seen yet
     passed_before  whether the lesson had passed in the run before, too
     """
 

@@ -76,8 +76,8 @@ class Process(AbstractContextManager["Process"]):
         self.supersede()
 
     def close(self) -> None:
-        """End the process, and a fork that runs a check: the fork leads a session of its own,
-        which the process ends.
+        """End the process, and a fork that runs a check: the fork leads another session, which the
+        process ends.
         """
         self.child.close()
 
@@ -90,7 +90,7 @@ class EventStream:
 
     def __init__(self, child: Child, patience: Patience) -> None:
         self.child, self.patience = child, patience
-        self.pid = child.pid  # that of its fork for this request, once there is one
+        self.pid = child.pid  # later its fork for this request
         self.begun = False
         self.killed = self.superseded = False
         self._wait_for(patience(None), None)
