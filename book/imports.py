@@ -37,11 +37,8 @@ def imports(folder: Path = TITO) -> dict[str, set[str]]:
                 ]
             else:
                 continue
-            edges[name] |= {
-                full.removeprefix("tito.")
-                for full in named
-                if full.removeprefix("tito.") in modules
-            }
+            own = {full.removeprefix("tito.") for full in named if full.startswith("tito.")}
+            edges[name] |= own & modules.keys()
     return edges
 
 

@@ -14,6 +14,7 @@ from typer.main import get_command
 
 from tito.author import wheel
 from tito.cli import run as cli
+from tito.lesson import course
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -21,6 +22,16 @@ PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 
 def text(name):
     return (REPOSITORY / name).read_text(encoding="utf-8")
+
+
+def test_the_pages_know_how_many_lessons_there_are():
+    number = len(course.open_root(REPOSITORY).lessons)
+    pages = {page: text(page) for page in ("README.md", "book/index.md", "book/teaching.md")}
+    said = {
+        page: re.findall(r"(?:in|contains) (\d+) lessons", page_text)
+        for page, page_text in pages.items()
+    }
+    assert said == {page: [str(number)] for page in pages}
 
 
 @pytest.mark.parametrize("page", PAGES)

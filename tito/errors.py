@@ -4,6 +4,9 @@ Each class says whose fault it is, and so which exit code the command ends with.
 them, once.
 """
 
+import difflib
+from collections.abc import Iterable, Sequence
+
 
 class TitoError(Exception):
     """Something the user can mend: raise one of the subclasses.
@@ -42,3 +45,16 @@ class MachineError(TitoError):
 
 class Notice(UserWarning):
     """Something that the user should know and that stops nothing, issued with `warnings.warn`."""
+
+
+def suggest(
+    name: str, names: Iterable[str], otherwise: str, most: int = 1, first: Sequence[str] = ()
+) -> str:
+    """What to do about an unknown name: a question about those that are like it.
+
+    otherwise  the remedy where no name is like it
+    most       so many names are asked about
+    first      names that are meant for another reason; then likeness does not count
+    """
+    close = list(first[:most]) or difflib.get_close_matches(name, list(names), n=most)
+    return f"Did you mean {' or '.join(map(repr, close))}?" if close else otherwise

@@ -5,7 +5,6 @@ is refused with the name that is meant: no setting is ignored. What a value mean
 that uses it.
 """
 
-import difflib
 import math
 import re
 import tomllib
@@ -15,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tito.errors import UsageError
+from tito.errors import UsageError, suggest
 
 GITHUB = "https://github.com/"
 MOST = 1_000_000  # points, minutes, seconds, MB: larger numbers are typing mistakes
@@ -232,7 +231,6 @@ class _Checking:
         shown = f"[{name}]" if is_header else repr(name)
         what = f"[{'.'.join(inside)}] has {shown}, which" if inside else shown
         homes = [where for where, keys in self.tables() if name in keys and keys is not form]
-        close = difflib.get_close_matches(name.lower(), form, n=1)
         if not inside and name in RENAMED:
             remedy = RENAMED[name]
         elif homes:
@@ -240,7 +238,7 @@ class _Checking:
         elif self.known is WORKSPACE and name in COURSE:
             remedy = "It belongs in the tito.toml of the course."
         else:
-            remedy = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(form)}."
+            remedy = suggest(name.lower(), form, f"There are: {', '.join(form)}.")
         self.refuse((*inside, name), f"{what} means nothing here.", remedy)
 
     def tables(self) -> Iterator[tuple[str, Form]]:

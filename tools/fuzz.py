@@ -42,7 +42,7 @@ from small_course import NUMBERS, SUMS, make_course
 from tito.errors import TitoError
 from tito.grading.intake import collect
 from tito.grading.intake.open_submission import open_submission
-from tito.grading.jail import check_run, modules, reader, wire
+from tito.grading.jail import jailed_check, modules, reader, wire
 from tito.grading.result import LessonResult
 from tito.grading.result import blank as blank_check
 from tito.grading.setting import Setting
@@ -813,7 +813,7 @@ class Recorder:
         return part
 
 
-class Talking(check_run.CheckRunner):
+class Talking(jailed_check.CheckRunner):
     """A runner whose learner's side is given: a Peer; or, for None, a real one that is recorded."""
 
     peer = None
@@ -832,7 +832,7 @@ def recorded(runner):
     """[(check, the honest learner's answers)] of the attacked course."""
     entry = runner.root.lesson("vectors")
     file = LessonFile("vectors_dev.py", source=entry.declared.source)
-    runner.subject = check_run.Subject.of(entry, modules.compiled(entry, file), {})
+    runner.subject = jailed_check.Subject.of(entry, modules.compiled(entry, file), {})
     talks = []
     for check in entry.declared.checks:
         assert runner.run_once(runner.subject, check, 20) == ("passed", "", "")

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import tinytorch
 from tito import csv_tables, files
+from tito.html import html_page
 from tito.safe_text import one_line, visible
 from tinytorch.core.olympics import shared_ranks
 
@@ -309,11 +310,12 @@ def as_html(lines, about):
 
     about  sentences for its head
     """
-    parts = [
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Olympics</title>',
-        "<style>body{font:16px sans-serif;margin:2em auto;max-width:70em;padding:0 1em}"
+    style = (
+        "body{font:16px sans-serif;margin:2em auto;max-width:70em;padding:0 1em}"
         "table{border-collapse:collapse}td,th{border-bottom:1px solid #ccc;padding:.3em .7em;"
-        "text-align:left}</style></head><body>",
+        "text-align:left}"
+    )
+    parts = [
         "<h1>Olympics</h1>",
         *(f"<p>{html.escape(visible(sentence, LETTERS))}</p>" for sentence in about),
     ]
@@ -327,7 +329,7 @@ def as_html(lines, about):
             cells = [html.escape(cell_text(key, row[key])) for key in keys]
             parts.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         parts.append("</table>")
-    return "\n".join([*parts, "</body></html>\n"])
+    return html_page("Olympics", "\n".join(parts), style)
 
 
 def digest_of_course():

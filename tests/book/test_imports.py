@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = runpy.run_path(str(Path(__file__).resolve().parents[2] / "book" / "imports.py"))
 ROOMS = ["cli", "book", "author", "grading", "learn", "lesson"]  # from the top down
-COMMON = "csv_tables errors files import_hook programs safe_text settings views".split()
+COMMON = "child csv_tables errors files html import_hook safe_text settings views".split()
 
 
 def test_each_room_imports_only_rooms_below_it():

@@ -19,7 +19,7 @@ from tito.author import forged_answers, leaks, mutate
 from tito.author.scratch import SECONDS, TOO_LONG, ScratchRoots, run_python
 from tito.errors import TitoError
 from tito.grading.jail import jail, judge, modules
-from tito.grading.jail.check_run import Subject
+from tito.grading.jail.jailed_check import Subject
 from tito.grading.setting import OWN, Setting
 from tito.grading.submission import LessonFile
 from tito.learn.demonstrations import LAST

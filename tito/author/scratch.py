@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self, TypeVar
 
-from tito import programs
+from tito import child
 from tito.learn import runner, workspace
-from tito.learn.process import ONE_THREAD, Process
+from tito.learn.process import Process
 from tito.learn.verdict import Verdict
 from tito.lesson import course
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
@@ -112,11 +112,11 @@ def run_python(words: list[str], folder: Path) -> tuple[str, str]:
     returns  (output, last line of the error, or "")
     """
     try:
-        completed = programs.run(
+        completed = child.run(
             [sys.executable, "-B", *words],
             cwd=folder,
-            env=ONE_THREAD | os.environ | {"MPLBACKEND": "Agg"},
-            timeout=WHOLE_SECONDS,
+            env=child.ONE_THREAD | os.environ | {"MPLBACKEND": "Agg"},
+            seconds=WHOLE_SECONDS,
         )
     except subprocess.TimeoutExpired:
         return "", TOO_LONG

@@ -22,11 +22,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tito import files, programs
+from tito import child, files
 from tito.errors import WorkError
 from tito.learn import milestone
 from tito.learn.milestone import Milestone
-from tito.learn.process import ONE_THREAD
 from tito.lesson import cells, course, export
 from tito.lesson.cells import Cell
 from tito.lesson.course import Entry, Root
@@ -183,10 +182,9 @@ def output_of(program: Path, package: Path, purpose: str) -> str:
     package  the folder with the course's package, which the program can import
     purpose  a sentence about it, for the error when it fails
     """
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    process = programs.run(
+    process = child.run(
         [sys.executable, "-B", "-X", "utf8", str(program)],
-        env=ONE_THREAD | environment | {"PYTHONPATH": str(package)},
+        env=child.environment(PYTHONPATH=str(package)),
         cwd=package,
     )
     if process.returncode:
@@ -283,7 +281,7 @@ def _execute(entry: Entry, notebook: Any, folder: Path) -> None:
             cwd=str(folder),
             cleanup_kc=True,  # otherwise the kernel keeps running
             stderr=subprocess.DEVNULL,
-            env=ONE_THREAD | environment,
+            env=child.ONE_THREAD | environment,
         )
     except CellExecutionError as error:
         errors = [

@@ -18,7 +18,8 @@ gc.enable()
 def run() -> NoReturn:
     """The `tito` command."""
     gc.freeze()
-    arrange()
+    if "--help" in sys.argv or len(sys.argv) < 3:  # `tito book` prints its help, too
+        arrange()
     show_notices()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

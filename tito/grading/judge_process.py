@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 
+from tito.child import write_pickle
 from tito.errors import TitoError
 from tito.grading.intake.open_submission import open_submission
 from tito.grading.jail.judge import Judge, slow_files
@@ -23,6 +24,7 @@ from tito.grading.jail.reader import SubmissionReader
 from tito.grading.result import LessonResult, Unchanged
 from tito.grading.setting import Setting
 from tito.grading.submission import Submission
+from tito.lesson.conditions import die_with_parent
 
 MEMORY = 4096  # MB of this process
 
@@ -59,9 +61,7 @@ def main() -> None:
     if sys.platform == "linux":
         import resource
 
-        from tito.grading.jail import confine
-
-        confine.die_with_parent()
+        die_with_parent(required=True)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY << 20, MEMORY << 20))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for run.py, which ends this process
     # Hide NumPy's warnings about values that learners return.
@@ -79,9 +79,7 @@ def main() -> None:
                 if task:
                     raise
                 answer = error
-            data = pickle.dumps(answer)
-            answers.write(len(data).to_bytes(8, "big") + data)
-            answers.flush()
+            write_pickle(answer, answers)
 
 
 if __name__ == "__main__":

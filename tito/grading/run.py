@@ -15,7 +15,6 @@ it may have been a power cut, so it costs no points however often it happens.
 """
 
 import contextlib
-import difflib
 import time
 import warnings
 from collections import deque
@@ -25,7 +24,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from tito.errors import Notice, TitoError, UsageError
+from tito.errors import Notice, TitoError, UsageError, suggest
 from tito.grading.executor import Outcome, executor, grade_one, outcome_of
 from tito.grading.gradebook import enrollment, run_lock
 from tito.grading.gradebook.gradebook import Gradebook, Keys, Works
@@ -150,10 +149,9 @@ def select_students(
     by_id = {submission.student: submission for submission in submissions}
     for student in students:
         if student not in by_id:
-            close = difflib.get_close_matches(student, by_id, n=1)
             raise UsageError(
                 f"No submission and no line of the roster belongs to {student!r}.",
-                f"Did you mean {close[0]!r}?" if close else f"There are {len(by_id)} learners.",
+                suggest(student, by_id, f"There are {len(by_id)} learners."),
             )
     return [by_id[student] for student in dict.fromkeys(students)]
 

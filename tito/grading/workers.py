@@ -5,22 +5,17 @@ The first one is started early, because it finds out which level of isolation wo
 
 import atexit
 import contextlib
-import os
-import pickle
-import select
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from tito.child import ONE_THREAD, PICKLES, Child
 from tito.errors import MachineError, TitoError
 from tito.grading.result import LessonResult, Unchanged
 from tito.grading.setting import Setting, judge_seconds
 from tito.grading.submission import Submission
-from tito.learn.process import ONE_THREAD
 
 START = 120  # seconds in which a judge must have found its level, also on a busy machine
 PARTING = 10  # seconds for an idle judge to end its jail (which has three) and itself
@@ -38,21 +33,20 @@ class Worker:
 
     def __init__(self, setting: Setting, course: str | None = None) -> None:
         self.setting, self.course, self.busy = setting, course, False
-        self.process: subprocess.Popen[bytes] | None = None
+        self.child: Child | None = None
         self.starting, self.stopped = threading.Lock(), False  # stopped: no judge is started again
 
     def ask_level(self) -> None:
         """Start the judge, which finds the level of isolation, see `level`."""
         self.busy = True
         with contextlib.suppress(BrokenPipeError):  # it has ended already; `level` will raise
-            self._start()
-            self._send(None)
+            self._start().send(None)
 
     def level(self) -> str:
         """The level that it found. Raises a TitoError with the reason if there is none."""
         try:
             answer = self._answer(time.monotonic() + START)
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
+        except (OSError, EOFError) as error:
             self.close()
             raise MachineError(
                 f"The judge process did not start: {error}.",
@@ -71,53 +65,34 @@ class Worker:
 
         Raises JudgeDied when there are none within `judge_seconds`, or the run was stopped.
         """
-        if self.process is None:
-            self._start()
+        child = self.child or self._start()
         self.busy = True
         try:
-            self._send((submission, known))
+            child.send((submission, known))
             answer: list[LessonResult | Unchanged]
             answer = self._answer(time.monotonic() + judge_seconds(self.setting))
             self.busy = False
             return answer
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
+        except (OSError, EOFError) as error:
             self.close()
             raise JudgeDied(str(error)) from None
 
-    def _start(self) -> None:
-        environment = {name: v for name, v in os.environ.items() if not name.startswith("PYTHON")}
-        environment |= ONE_THREAD
+    def _start(self) -> Child:
         with self.starting:
             if self.stopped:
                 raise JudgeDied("the run was stopped")
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-X", "utf8", "-m", "tito.grading.judge_process"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env=environment,
-                start_new_session=True,
-            )
-        self._send(self.setting)
-
-    def _send(self, message: object) -> None:
-        assert self.process and self.process.stdin
-        pickle.dump(message, self.process.stdin)
-        self.process.stdin.flush()
+            program = ["-P", "-m", "tito.grading.judge_process"]
+            self.child = Child(program, PICKLES, **ONE_THREAD)
+        self.child.send(self.setting)
+        return self.child
 
     def _answer(self, until: float) -> Any:
-        """The next pickle that the judge sends, however slowly it arrives. The judge is our
-        process, so its pickles are trusted.
-        """
-        assert self.process and self.process.stdout
-        output, buffer = self.process.stdout, b""
-        while select.select([output], [], [], max(0, until - time.monotonic()))[0]:
-            part = os.read(output.fileno(), 1 << 20)
-            if not part:
-                raise EOFError(f"exit code {self.process.wait()}")
-            buffer += part
-            if len(buffer) >= 8 and len(buffer) - 8 >= int.from_bytes(buffer[:8], "big"):
-                return pickle.loads(buffer[8:])
-        raise EOFError("no answer")
+        child = self.child
+        assert child
+        try:
+            return child.receive(until)
+        except EOFError:
+            raise EOFError(f"exit code {child.process.wait()}") from None
 
     def stop(self) -> None:
         """Prevent every thread from starting the judge, also one that is about to."""
@@ -125,23 +100,15 @@ class Worker:
             self.stopped = True
 
     def part(self) -> None:
-        """Close the judge's input, so that it ends by itself."""
-        if self.process and self.process.stdin:
-            with contextlib.suppress(BrokenPipeError):
-                self.process.stdin.close()
+        """Let the judge end by itself."""
+        if self.child:
+            self.child.finish()
 
     def close(self) -> None:
         """End the judge and its jail."""
-        self.part()
-        if self.process:
-            try:
-                self.process.wait(0 if self.busy else PARTING)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-            assert self.process.stdout
-            self.process.stdout.close()
-            self.process = None
+        child, self.child = self.child, None
+        if child:
+            child.close(0 if self.busy else PARTING)
 
 
 class Workers:

@@ -15,6 +15,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 from tito import files
+from tito.html import html_page
 from tito.learn import lesson_page, milestone, notebook_sync, progress
 from tito.learn.compare import plain
 from tito.learn.milestone import NOT_COUNTED, MilestoneStatus
@@ -116,15 +117,20 @@ def _code_lines(code: str) -> Counter[str]:
 def render(shown: Certificate) -> str:
     """The HTML of the page, which needs no other file."""
     styles = (lesson_page.STYLE_FILE, PAGE_FILE.with_suffix(".css"))
-    return string.Template(PAGE_FILE.read_text(encoding="utf-8")).substitute(
-        mark=MARK.decode(),
-        style="".join(path.read_text(encoding="utf-8") for path in styles),
+    body = string.Template(PAGE_FILE.read_text(encoding="utf-8")).substitute(
         course=html.escape(shown.root.name),
         package=html.escape(shown.root.package),
         lessons=count(len(shown.lessons), "lesson"),
         numbers="\n".join(_numbers(shown)),
         bars="".join(_bars(shown)),
         phases="\n".join(_phase(*phase, shown) for phase in shown.phases()),
+    )
+    return html_page(
+        f"{shown.root.name}: the course is complete",
+        body.rstrip(),
+        "".join(path.read_text(encoding="utf-8") for path in styles),
+        "img-src data:",
+        head=f"{MARK.decode()}\n",
     )
 
 

@@ -37,7 +37,7 @@ from typing import Any, TextIO
 
 from tito.learn.run_checks import MOST_FRAMES, CheckTimeout, Event, describe_error, run_checks
 from tito.lesson.checks import CheckSuite, remember_lines
-from tito.lesson.conditions import builtins_for, forbid, importable, no_debugger
+from tito.lesson.conditions import builtins_for, die_with_parent, forbid, importable, no_debugger
 from tito.lesson.outcome import RUNNING, cut
 from tito.lesson.random_start import restart
 from tito.lesson.statements import SECONDS, Statement, statements_of
@@ -527,15 +527,6 @@ def _quiet_streams() -> TextIO:
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
     return out
-
-
-def die_with_parent() -> None:
-    """On Linux, end when the process that started this one does, however it ends."""
-    if sys.platform == "linux":
-        with contextlib.suppress(ImportError, OSError, AttributeError):
-            import ctypes
-
-            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from tito import programs, settings
+from tito import child, settings
 from tito.errors import TitoError
 from tito.learn import jupyter, milestone
 from tito.lesson import course, site_settings
@@ -205,8 +205,8 @@ def _imported(root: Root, remedy: str) -> Diagnosis:
     package, what = root.path / root.package, f"import {root.package}"
     variables = os.environ | {"PYTHONPATH": _pythonpath()}
     try:
-        process = programs.run(
-            [sys.executable, "-c", code], cwd=root.path, env=variables, timeout=IMPORT_SECONDS
+        process = child.run(
+            [sys.executable, "-c", code], cwd=root.path, env=variables, seconds=IMPORT_SECONDS
         )
     except subprocess.TimeoutExpired:
         return problem(

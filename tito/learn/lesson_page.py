@@ -16,17 +16,17 @@ import functools
 import hashlib
 import html
 import os
-import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tito import files
 from tito.errors import TitoError
+from tito.html import code_style, folded, highlighted, html_page, markdown
 from tito.learn import demonstrations, notebook_sync, progress, solutions
 from tito.lesson import cells
 from tito.lesson.cells import Cell
@@ -34,9 +34,6 @@ from tito.lesson.course import Entry
 from tito.lesson.lesson_format import ANSWER, Exercise
 from tito.safe_text import spelled
 from tito.views import count
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
 
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 OPEN_LINES = 25  # longer code that is given is folded
@@ -48,23 +45,9 @@ WORDS = {  # of the state of an exercise
     "new": "to write",
     "edited": "edited since the last test",
 }
-# What a formula may consist of: no element and no attribute here has an address or runs anything.
-ELEMENTS = frozenset(
-    "math menclose merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot"
-    " mrow ms mspace msqrt mstyle msub msubsup msup mtable mtd mtext mtr munder munderover"
-    " none".split()
-)
-ATTRIBUTES = frozenset(
-    "accent accentunder align columnalign columnlines columnspacing columnspan depth display"
-    " displaystyle fence form frame height largeop linethickness lspace mathbackground mathcolor"
-    " mathsize mathvariant maxsize minsize movablelimits notation rowalign rowlines rowspacing"
-    " rowspan rspace scriptlevel separator stretchy symmetric voffset width xmlns".split()
-)
-LINK = re.compile(r"(?i)(https?|mailto):|(?!//)[^:\\]*([/?#]|\Z)")
-NEARBY = re.compile(r"(?!/)[^:\\]*\Z")  # the address of a picture beside the page
 POLICY = (
-    "default-src 'none'; img-src 'self' file:; style-src 'unsafe-inline'; "
-    "script-src 'sha256-{}' 'strict-dynamic'; base-uri 'none'; form-action 'none'"
+    "img-src 'self' file:; script-src 'sha256-{}' 'strict-dynamic'; "
+    "base-uri 'none'; form-action 'none'"
 )  # 'strict-dynamic': the page's own script loads version.js
 
 
@@ -129,17 +112,15 @@ def render(entry: Entry) -> str:
     source = notebook_sync.read(entry, record)
     page = _Page(entry, source, record)
     body = "\n".join(page.parts())
-    title = html.escape(f"{entry.number:02} {entry.declared.title}")
     style, script = (path.read_text(encoding="utf-8") for path in (STYLE_FILE, SCRIPT_FILE))
     script = f"\n{script}"
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY.format(digest)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>\n{style}{code_style()}</style>\n</head>\n"
-        f'<body data-version="VERSION">\n<main>\n{body}\n</main>\n'
-        f"{page.summary()}\n<script>{script}</script>\n</body>\n</html>\n"
+    return html_page(
+        f"{entry.number:02} {entry.declared.title}",
+        f"<main>\n{body}\n</main>\n{page.summary()}\n<script>{script}</script>",
+        style + code_style(),
+        POLICY.format(digest),
+        version="VERSION",
     )
 
 
@@ -275,81 +256,8 @@ class _Page:
         return f"<footer><p>{right} of {len(self.states)} exercises right; {where}</p></footer>"
 
 
-def folded(title: str, content: str, is_open: bool = False) -> str:
-    """Content that a reader opens by its title."""
-    mark = " open" if is_open else ""
-    return f"<details{mark}><summary>{title}</summary>{content}</details>"
-
-
 def code(cell: Cell) -> str:
     """A cell's code with colours, without the lines that only tools read."""
-    from pygments import highlight
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import PythonLexer
-
     lines = [line for n, line in enumerate(cell.code.split("\n")) if n not in cell.directive_lines]
     text = "\n".join(lines).strip("\n")
-    if not text:
-        return ""
-    formatter = HtmlFormatter(nowrap=True)
-    return f'<pre class="code" tabindex="0">{highlight(text, PythonLexer(), formatter)}</pre>'
-
-
-def code_style() -> str:
-    """The rules that colour code, for light and for dark pages."""
-    from pygments.formatters import HtmlFormatter
-
-    light = HtmlFormatter(style="xcode").get_style_defs(".code")
-    dark = HtmlFormatter(style="github-dark").get_style_defs(".code")
-    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
-
-
-def markdown(text: str) -> str:
-    """Prose as HTML. Formulas become MathML, which browsers draw without help."""
-    return _renderer()(text)
-
-
-@functools.cache
-def _renderer() -> Callable[[str], str]:
-    from latex2mathml.converter import Converter
-    from markdown_it import MarkdownIt
-    from mdit_py_plugins.dollarmath import dollarmath_plugin
-
-    def formula(content: str, options: dict[str, Any]) -> str:
-        kind = "block" if options["display_mode"] else "inline"
-        try:
-            return mathml(Converter(display=kind).convert_to_element(content))
-        except Exception:  # latex2mathml raises many: show what the author wrote
-            return f"<code>{html.escape(content)}</code>"
-
-    def image(self: Any, tokens: Any, at: int, options: Any, env: Any) -> str:
-        if NEARBY.match(str(tokens[at].attrs["src"])):
-            return str(self.image(tokens, at, options, env))
-        return f"<code>{html.escape(tokens[at].content)}</code>"
-
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    parser.use(dollarmath_plugin, allow_digits=False, allow_labels=False, renderer=formula)
-    parser.add_render_rule("image", image)
-    setattr(parser, "validateLink", lambda address: bool(LINK.match(address)))
-    return parser.render
-
-
-def mathml(formula: "Element") -> str:
-    """A formula as text for a page. Raises ValueError for an element that no formula needs.
-
-    latex2mathml writes characters as `&#x2061;` into its elements, beside the author's own text:
-    they are read, then everything is escaped once.
-    """
-    from xml.etree.ElementTree import tostring
-
-    for element in formula.iter():
-        if element.tag not in ELEMENTS:
-            raise ValueError(f"the element {element.tag}")
-        element.text = html.unescape(element.text or "") or None
-        element.tail = html.unescape(element.tail or "") or None
-        for name, value in [*element.attrib.items()]:
-            if name in ATTRIBUTES:
-                element.set(name, html.unescape(value))
-            else:
-                del element.attrib[name]
-    return tostring(formula, encoding="unicode")
+    return highlighted(text) if text else ""

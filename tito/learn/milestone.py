@@ -25,7 +25,6 @@ workspace the course's own copy is what runs, so that the goal is the same for e
 learner's edited copy runs with plain `python`.
 """
 
-import difflib
 import hashlib
 import json
 import math
@@ -39,8 +38,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from tito import files, settings
-from tito.errors import Notice, UsageError, WorkError
+from tito import child, files, settings
+from tito.errors import Notice, UsageError, WorkError, suggest
 from tito.learn import notebook_sync, progress, status
 from tito.learn.runner import export_lesson, test_lesson
 from tito.learn.verdict import LEFT_OUT, TestedModules, place_of, short
@@ -222,10 +221,9 @@ def find(root: Root, name: str) -> Milestone:
             f"There are no milestones in {root.path}.",
             "`tito init` adds missing files to a workspace.",
         )
-    close = difflib.get_close_matches(name.lower(), names, n=1)
     raise UsageError(
         f"There is no milestone {name!r}.",
-        f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
+        suggest(name.lower(), names, f"There are: {', '.join(names)}."),
     )
 
 
@@ -392,19 +390,17 @@ def _run_process(
     seconds  that it may take; None for as long as it wants
     reads    whether it reads from the terminal: then Ctrl-C is meant for it alone
     """
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-B", "-X", "utf8", str(PROGRAM), str(request)],
-        stdin=None if reads else subprocess.DEVNULL,
-        stdout=out,
-    )
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if reads else None
+    words = [sys.executable, "-I", "-B", "-X", "utf8", str(PROGRAM), str(request)]
+    stdin = None if reads else subprocess.DEVNULL
+    streams = {"stdin": stdin, "stdout": out, "stderr": None}
+    # No SIG_IGN, which the process would inherit.
+    before = signal.signal(signal.SIGINT, lambda *interrupt: None) if reads else None
     try:
-        return process.wait(seconds)
+        variables = child.environment(MPLBACKEND="Agg")
+        return child.run(words, seconds, not reads, env=variables, **streams).returncode
     except subprocess.TimeoutExpired:
         return None
     finally:
-        process.kill()
-        process.wait()
         if before is not None:
             signal.signal(signal.SIGINT, before)
 

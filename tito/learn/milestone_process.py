@@ -13,8 +13,9 @@ import time
 from types import ModuleType
 from typing import Any
 
-from tito.learn.check_process import FreshFinder, die_with_parent
+from tito.learn.check_process import FreshFinder
 from tito.learn.run_checks import describe_error
+from tito.lesson.conditions import die_with_parent
 
 HELP = {"--help", "-h"}
 
@@ -22,10 +23,6 @@ HELP = {"--help", "-h"}
 def main() -> None:
     with open(sys.argv[1], encoding="utf-8") as file:
         request = json.load(file)
-    os.environ["MPLBACKEND"] = "Agg"
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        # The matrices are small: more threads would mostly wait for each other.
-        os.environ.setdefault(name, "1")
     finder = FreshFinder(request["root"], request["package"], request["texts"])
     sys.meta_path.insert(0, finder)
     sys.path.append(os.path.dirname(request["program"]))  # for what milestones share

@@ -1,28 +1,20 @@
-"""Control the process that runs checks (`check_process.py`): start it, send requests, and end it
-with all processes that it started.
+"""Control the process that runs checks (`check_process.py`): send requests, and limit the time of
+each answer.
 """
 
-import json
 import os
-import queue
-import signal
 import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from tito.child import GRACE, LINES, Child, kill_tree
 from tito.errors import MachineError
 
 PROGRAM = Path(__file__).with_name("check_process.py")
 IDLE = 0.05  # of a time span on the processor, at most, counts as waiting
-# On arrays of a lesson's size more threads save nothing, and on a busy machine they wait for each
-# other. What a user has set counts.
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-GRACE = 3  # seconds that a process may take to end after a request to end
 SUPERSEDED: dict[str, Any] = {"event": "superseded"}
 
 Event = dict[str, Any]
@@ -43,22 +35,7 @@ class Process(AbstractContextManager["Process"]):
         self._start()
 
     def _start(self) -> None:
-        environment = {
-            k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYTEST"))
-        }
-        self.process = subprocess.Popen(
-            [sys.executable, "-I", "-X", "utf8", str(PROGRAM)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=ONE_THREAD | environment | {"MPLBACKEND": "Agg"},
-            text=True,
-            encoding="utf-8",
-            start_new_session=os.name == "posix",
-        )
-        self.events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
-        threading.Thread(
-            target=_read_events, args=(self.process.stdout, self.events), daemon=True
-        ).start()
+        self.child = Child(["-I", str(PROGRAM)], LINES, MPLBACKEND="Agg")
 
     def run(self, request: dict[str, Any], patience: Patience) -> Iterator[Event]:
         """The events of one request; the last is {"event": "exit", "code", "killed"}.
@@ -69,7 +46,7 @@ class Process(AbstractContextManager["Process"]):
 
         Raises Superseded, with that process gone, after a call of `supersede`.
         """
-        if self.unfinished or self.process.poll() is not None:
+        if self.unfinished or self.child.process.poll() is not None:
             self.close()
             self._start()
         self.running = True
@@ -78,11 +55,9 @@ class Process(AbstractContextManager["Process"]):
             raise Superseded
         self.unfinished = True
         with suppress(OSError):  # it died at once; the next event reports its end
-            assert self.process.stdin
-            self.process.stdin.write(json.dumps(request) + "\n")
-            self.process.stdin.flush()
+            self.child.send(request)
         try:
-            yield from EventStream(self.process, self.events, patience).follow()
+            yield from EventStream(self.child, patience).follow()
             self.unfinished = False
         except Superseded:
             self.unfinished = False
@@ -93,7 +68,7 @@ class Process(AbstractContextManager["Process"]):
     def supersede(self) -> None:
         """Let a run that is going on, in another thread, end with Superseded."""
         if self.running:
-            self.events.put(SUPERSEDED)
+            self.child.messages.put(SUPERSEDED)
 
     def stop(self) -> None:
         """Let a run that is going on, and each later one, end with Superseded."""
@@ -101,63 +76,45 @@ class Process(AbstractContextManager["Process"]):
         self.supersede()
 
     def close(self) -> None:
-        """End the process, and a fork that runs a check: the fork leads a process group of its
-        own, which the process ends.
+        """End the process, and a fork that runs a check: the fork leads another session, which the
+        process ends.
         """
-        self.process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(GRACE)
-        kill(self.process.pid)
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            with suppress(OSError):  # a request that was never read
-                if stream:
-                    stream.close()
+        self.child.close()
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
 
-def _read_events(stream: IO[str], events: "queue.SimpleQueue[Event | None]") -> None:
-    with suppress(ValueError):  # closed while it was read
-        for line in stream:
-            events.put(json.loads(line))
-    events.put(None)
-
-
 class EventStream:
     """One request's events, and the time that each of them may take."""
 
-    def __init__(
-        self,
-        process: "subprocess.Popen[str]",
-        events: "queue.SimpleQueue[Event | None]",
-        patience: Patience,
-    ) -> None:
-        self.process, self.events, self.patience = process, events, patience
-        self.child: int | None = None  # the process that runs the checks, once it has begun
+    def __init__(self, child: Child, patience: Patience) -> None:
+        self.child, self.patience = child, patience
+        self.pid = child.pid  # later its fork for this request
+        self.begun = False
         self.killed = self.superseded = False
         self._wait_for(patience(None), None)
 
     def follow(self) -> Iterator[Event]:
         while True:
             try:
-                event = self.events.get(timeout=max(0, self.until - time.monotonic()))
-            except queue.Empty:
+                event = self.child.receive(self.until)
+            except TimeoutError:
                 if self.killed:  # it does not even die
                     yield {"event": "exit", "code": None, "killed": True}
                     return
                 if not self._has_time_left():
                     self._kill()
                 continue
+            except EOFError:
+                event = self._end_of_process()
             if event is SUPERSEDED:
                 self.superseded = True
                 self._kill()
                 continue
-            event = event or self._end_of_process()
             if event["event"] == "started":
-                self.child = event["pid"]
-            elif self.child is None:
+                self.pid, self.begun = event["pid"], True
+            elif not self.begun:
                 raise MachineError(
                     f"The process that runs the checks did not start (exit code {event['code']}).",
                     "`tito doctor` looks for the cause.",
@@ -170,7 +127,7 @@ class EventStream:
             else:
                 yield event
             if not self.killed:
-                self._wait_for(self.patience(event), self._cpu_seconds())
+                self._wait_for(self.patience(event), cpu_seconds(self.pid))
 
     def _wait_for(self, seconds: float, used: float | None) -> None:
         """Wait as long for the next event; `used` are the seconds on the processor until now."""
@@ -179,7 +136,7 @@ class EventStream:
 
     def _has_time_left(self) -> bool:
         """Whether the process had little time on the processor; then it gets the rest of it."""
-        now = self._cpu_seconds()
+        now = cpu_seconds(self.pid)
         if now is None or self.used is None:
             return False
         spent = now - self.used
@@ -188,27 +145,18 @@ class EventStream:
         self.until = time.monotonic() + self.budget - spent
         return True
 
-    def _cpu_seconds(self) -> float | None:
-        return cpu_seconds(self.child or self.process.pid)
-
     def _kill(self) -> None:
         self.killed = True
-        kill(self.child or self.process.pid)
+        kill_tree(self.pid)
         self.until = time.monotonic() + GRACE
 
     def _end_of_process(self) -> Event:
         """The process has closed its output; it may go on without."""
         try:
-            self.process.wait(max(0, self.until - time.monotonic()))
+            self.child.process.wait(max(0, self.until - time.monotonic()))
         except subprocess.TimeoutExpired:
             self._kill()
-        return {"event": "ended", "code": self.process.wait()}
-
-
-def kill(pid: int) -> None:
-    """Kill a process and all processes that it started."""
-    with suppress(OSError):  # it is gone already
-        os.killpg(pid, signal.SIGKILL) if hasattr(os, "killpg") else os.kill(pid, signal.SIGTERM)
+        return {"event": "ended", "code": self.child.process.wait()}
 
 
 def cpu_seconds(pid: int) -> float | None:

@@ -1,6 +1,4 @@
-"""Test a lesson: export it, run its checks and demonstrations in a separate process, and record the
-result.
-"""
+"""Test a lesson: export it, and run its checks and demonstrations in a separate process."""
 
 import ast
 import dataclasses
@@ -8,23 +6,23 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from tito.child import GRACE
 from tito.errors import WorkError
-from tito.learn import lesson_page, notebook_sync, progress, status
+from tito.learn import notebook_sync, progress
+from tito.learn.after_test import LISTENERS, LessonReport
 from tito.learn.demonstrations import (
     Demonstration,
-    DemonstrationResult,
     Known,
     above_first,
     file_of,
     find_demonstrations,
     load_results,
     needed_demonstrations,
-    save_results,
 )
-from tito.learn.process import GRACE, Event, Process
+from tito.learn.process import Event, Process
 from tito.learn.verdict import (
     CheckOutcome,
     LessonTest,
@@ -77,23 +75,6 @@ class CheckSelection:
 ALL = CheckSelection()
 
 
-@dataclass
-class LessonReport:
-    """A tested lesson, for the learner who works on it.
-
-    changed   the exercises whose code is another than in the run before
-    results   what the demonstrations show that are known to run, in their order
-    unseen    those of them that the learner has not seen yet
-    passed_before  whether the lesson had passed in the run before, too
-    """
-
-    verdict: Verdict
-    changed: list[str] = field(default_factory=list)
-    results: list[DemonstrationResult] = field(default_factory=list)
-    unseen: list[DemonstrationResult] = field(default_factory=list)
-    passed_before: bool = False
-
-
 def test_lesson(
     entry: Entry,
     selection: CheckSelection = ALL,
@@ -113,19 +94,14 @@ def test_lesson(
     """
     began = time.perf_counter()
     record = progress.load(entry.root)["lessons"].get(entry.name, {})
-    test, partial = _prepare(entry, record, seconds), selection.is_partial
+    test = _prepare(entry, record, seconds)
     if isinstance(test, Verdict):
-        test.partial, report, source = partial, LessonReport(test), None
+        test.partial, report = selection.is_partial, LessonReport(entry, test, record)
     else:
-        test = _select(test, selection)
-        report, source = _report(test, record, process, on_checks, on_slow), test.source
+        report = _report(_select(test, selection), record, process, on_checks, on_slow)
     report.verdict.seconds = round(time.perf_counter() - began, 3)
-    if not partial:
-        _record(entry, source, report.verdict)
-    elif source:
-        _record_parts(entry, source, report.verdict)
-    _settle(entry, report.verdict)
-    lesson_page.refresh(entry)
+    for listener in LISTENERS:
+        listener(report)
     return report
 
 
@@ -289,7 +265,7 @@ def _report(
 
     record  the progress of the lesson
     """
-    entry, last = test.entry, record.get("last", {})
+    entry = test.entry
     demonstrations, known = list[Demonstration](), Known()
     if not test.partial:
         demonstrations, known = find_demonstrations(entry, test.source), load_results(entry)
@@ -307,17 +283,9 @@ def _report(
             request |= {"ids": [], "demonstrations": rows}
             shown = _stopped_as_slow(list(running.run(request, _patience(test))))
             events += [{"event": "demonstrations"}, *shown]
-    report = LessonReport(verdict_of(test, events))
-    before = last.get("exercises", {})
-    hashes = progress.exercise_hashes(entry, test.source) if before else {}
-    report.changed = [name for name in hashes if hashes[name] != before.get(name)]
-    report.passed_before = last.get("verdict") == "passed"
-    if not test.partial:
-        fresh = {event["cell"]: event for event in events if event["event"] == "shown"}
-        report.results = save_results(entry, demonstrations, known, fresh)
-        seen = record.get("seen", [])
-        report.unseen = [r for r in report.results if r.demonstration.place not in seen]
-    return report
+    fresh = {event["cell"]: event for event in events if event["event"] == "shown"}
+    shows = demonstrations, known, fresh
+    return LessonReport(entry, verdict_of(test, events), record, test.source, shows)
 
 
 def _leave_out(request: dict[str, Any], events: list[Event]) -> None:
@@ -422,53 +390,3 @@ def _patience(test: LessonTest) -> Callable[[Event | None], float]:
         return (test.seconds if kind == "begin" else DEMONSTRATION_SECONDS) + GRACE
 
     return seconds_after
-
-
-# What is remembered.
-
-
-def _record(entry: Entry, source: cells.Source | None, verdict: Verdict) -> None:
-    """Remember a whole run; one that could not test anything takes nothing away."""
-    code = progress.code_of(source, entry.declared) if source else ""
-    records = progress.load(entry.root)["lessons"]
-    below = {lower.name: status.exported(lower, records) for lower in entry.needed}
-    with progress.change(entry.root, entry.name) as record:
-        record.setdefault("started", progress.now())
-        if source and verdict.checks_run:
-            record.pop("parts", None)
-            record["last"] = {
-                "when": progress.now(),
-                "code": code,
-                "verdict": verdict.verdict,
-                "points": verdict.points,
-                "checks": {check.id: check.status for check in verdict.checks},
-                "exercises": progress.exercise_hashes(entry, source),
-                "below": below,
-            }
-        elif record.get("last", {}).get("code") == code:
-            # The fault is elsewhere, in an earlier lesson, say: this code is not known to pass any
-            # more.
-            record["last"]["code"] = ""
-
-
-def _record_parts(entry: Entry, source: cells.Source, verdict: Verdict) -> None:
-    """Remember what became of the exercises whose checks all ran."""
-    hashes = progress.exercise_hashes(entry, source)
-    statuses = {check.id: check.status for check in verdict.checks}
-    with progress.change(entry.root, entry.name) as record:
-        for exercise in entry.declared.exercises:
-            checks = {check.id: statuses[check.id] for check in exercise.checks}
-            if exercise.id in hashes and "not run" not in checks.values():
-                parts = record.setdefault("parts", {})
-                parts[exercise.id] = {"code": hashes[exercise.id], "checks": checks}
-
-
-def _settle(entry: Entry, verdict: Verdict) -> None:
-    """Bring notebook and script to the same state, after the one that counts was tested."""
-    with suppress(WorkError):  # the verdict says what is wrong with the lesson
-        if backup := notebook_sync.settle(entry):
-            follows = entry.script if verdict.source.endswith(".ipynb") else entry.notebook
-            verdict.notes.append(
-                f"{entry.relative(follows)} was brought up to date; what it "
-                f"held before is in {backup}"
-            )

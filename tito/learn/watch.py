@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from tito.errors import MachineError, TitoError
 from tito.learn import lesson_page, notebook_sync, progress, runner, status
+from tito.learn.after_test import LessonReport
 from tito.learn.demonstrations import DemonstrationResult
 from tito.learn.process import Process, Superseded
 from tito.learn.verdict import CheckOutcome
@@ -234,15 +235,13 @@ class Watcher:
         with suppress(OSError):  # the terminal is gone
             self.out(report_views.slow(check))
 
-    def show(self, report: runner.LessonReport) -> None:
+    def show(self, report: LessonReport) -> None:
         has_keys = self.keyboard is not None
         self.waiting = self.printer.report(self.entry, report, True, has_keys)
         if self.waiting and has_keys:
             self.out(report_views.waiting(self.waiting, self.entry.name))
 
-    def _hashes_shown(
-        self, before: dict[str, Any], report: runner.LessonReport | None
-    ) -> dict[str, Any]:
+    def _hashes_shown(self, before: dict[str, Any], report: LessonReport | None) -> dict[str, Any]:
         """The hashes of what was tested: after the test, where it changed only the other file."""
         after = _now(self.entry)
         is_notebook = report is not None and report.verdict.source.endswith(".ipynb")

@@ -12,6 +12,7 @@ import errno
 import functools
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Container
 from pathlib import Path
@@ -96,3 +97,20 @@ def forbid(event: str, arguments: tuple[Any, ...]) -> None:
     elif not FORBIDDEN.match(event):
         return
     raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+def die_with_parent(required: bool = False) -> None:
+    """On Linux, end when the process that started this one does, however it ends.
+
+    required  raise OSError where this cannot be
+    """
+    if sys.platform != "linux":
+        return
+    try:
+        import ctypes  # here, because some Pythons have none
+
+        if ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0):  # PR_SET_PDEATHSIG
+            raise OSError("this process cannot end with the one that started it")
+    except (ImportError, OSError):
+        if required:
+            raise

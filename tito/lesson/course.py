@@ -5,7 +5,6 @@ learner's). Everything about a lesson is read from the lesson itself; in a works
 pristine copy under `.tito/`.
 """
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tito import settings
-from tito.errors import MachineError, UsageError
+from tito.errors import MachineError, UsageError, suggest
 from tito.lesson.lesson_format import FOLDER, Exercise, Lesson, Question
 from tito.lesson.parse import load_lesson
 
@@ -104,10 +103,9 @@ class Root:
                     f"Name its lesson: {entry.name}",
                 )
         names = [entry.name for entry in self.lessons]
-        close = difflib.get_close_matches(re.sub(r"^\d+_", "", key.lower()), names, n=1)
         raise UsageError(
             f"There is no lesson {key!r} in {self.path}.",
-            f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
+            suggest(re.sub(r"^\d+_", "", key.lower()), names, f"There are: {', '.join(names)}."),
         )
 
     def select(self, words: Sequence[str]) -> "dict[Entry, list[Exercise]]":
@@ -156,12 +154,10 @@ class Root:
                 f"Several lessons have an exercise {key!r}.", f"Did you mean {' or '.join(ids)}?"
             )
         names = [entry.name for entry in self.lessons]
-        close = difflib.get_close_matches(key, ids if "-" in key else names)
+        listed = f"There are these lessons: {', '.join(names)}."
         raise UsageError(
             f"There is no lesson and no exercise {key!r} in {self.path}.",
-            f"Did you mean {' or '.join(map(repr, close))}?"
-            if close
-            else f"There are these lessons: {', '.join(names)}.",
+            suggest(key, ids if "-" in key else names, listed, most=3),
         )
 
     def question(self, words: Sequence[str]) -> "tuple[Entry, Question] | None":

@@ -5,11 +5,10 @@ that explains it. That sentence is the term's entry in the book's glossary and w
 prints; nothing is written a second time. The file also has PyTorch's names, under `pytorch`.
 """
 
-import difflib
 import re
 from dataclasses import dataclass, field
 
-from tito.errors import UsageError
+from tito.errors import UsageError, suggest
 from tito.lesson.cells import Source
 from tito.lesson.course import Root
 from tito.lesson.lesson_format import ANSWER
@@ -98,12 +97,9 @@ def find_terms(terms: list[Term], word: str) -> list[Term]:
     parts = [name for name in by_name if {key, singular} & {*re.split(r"[ -]", name)}]
     if 0 < len(parts) <= 3:
         return [term for name in parts for term in by_name[name]]
-    near = containing or difflib.get_close_matches(key, by_name, n=3)
     raise UsageError(
         f"The course has no term {word!r}.",
-        f"Did you mean {', '.join(repr(name) for name in near[:3])}?"
-        if near
-        else "`tito word` lists them all.",
+        suggest(key, by_name, "`tito word` lists them all.", most=3, first=containing),
     )
 
 

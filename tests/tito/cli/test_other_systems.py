@@ -189,11 +189,10 @@ ENDLESS = """
 import json, subprocess, sys, time
 from tito.learn import process
 Process = process.Process()
-print(Process.process.pid, flush=True)
+print(Process.child.process.pid, flush=True)
 request = json.loads(sys.argv[1])
-Process.process.stdin.write(json.dumps(request) + "\\n")
-Process.process.stdin.flush()
-print(Process.events.get(), flush=True)
+Process.child.send(request)
+print(Process.child.receive(time.monotonic() + 20), flush=True)
 time.sleep(60)
 """
 

@@ -190,8 +190,8 @@ def test_a_judge_that_dies_costs_one_attempt(small_course, submissions, monkeypa
 
     def kill_once(worker, until):
         if not killed:
-            killed.append(worker.process.pid)
-            worker.process.kill()
+            killed.append(worker.child.process.pid)
+            worker.child.process.kill()
         return answer(worker, until)
 
     monkeypatch.setattr(workers.Worker, "_answer", kill_once)
@@ -466,7 +466,7 @@ def test_a_thread_that_comes_late_starts_no_judge_when_a_run_has_stopped(small_c
             some.of_this_thread(setting, "a")
     finally:
         worker.close()
-    assert worker.process is None and some.all == []
+    assert worker.child is None and some.all == []
 
 
 def test_the_judge_that_finds_the_level_is_the_first_to_grade(small_course, submissions):
@@ -474,9 +474,14 @@ def test_the_judge_that_finds_the_level_is_the_first_to_grade(small_course, subm
     try:
         some.begin(setting)
         assert some.level() == "process"
-        begun = some.first.process
+        begun = some.first.child.process
         first = some.of_this_thread(setting, "a")
-        assert (first.process, first.course, some.first, some.all) == (begun, "a", None, [first])
+        assert (first.child.process, first.course, some.first, some.all) == (
+            begun,
+            "a",
+            None,
+            [first],
+        )
         arrival = collect.find_submissions(submissions, small_course.lessons)[1]
         (result,) = first.grade(arrival, {})
         assert (result.verdict, result.points, result.isolation) == ("passed", 5, "process")
@@ -493,7 +498,7 @@ def test_a_judge_on_a_busy_machine_is_left_the_time_to_end_its_jail(small_course
     try:
         some.begin(Setting(small_course.path, ("numbers",), "process"))
         assert some.level() == "process"
-        begun = some.first.process
+        begun = some.first.child.process
         begun.send_signal(signal.SIGSTOP)
         threading.Timer(1, begun.send_signal, [signal.SIGCONT]).start()
     finally:
@@ -513,7 +518,7 @@ def test_a_level_that_does_not_work_is_reported_by_the_judge_that_tried(small_co
 
 
 def test_a_judge_that_does_not_start_is_reported(small_course, monkeypatch):
-    monkeypatch.setattr(workers.sys, "executable", shutil.which("false"))
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
     some = workers.Workers()
     some.begin(Setting(small_course.path, ("numbers",), "process"))
     with pytest.raises(TitoError, match="did not start: exit code 1") as caught:

@@ -9,8 +9,9 @@ from bs4 import BeautifulSoup
 from commands import tito
 from small_course import edit, solve
 
+from tito import html
+from tito.html import markdown
 from tito.learn import lesson_page, runner, workspace
-from tito.learn.lesson_page import markdown
 from tito.lesson import course
 
 ASKED = """
@@ -159,8 +160,8 @@ HOSTILE = [
     '``` "><script>run()</script>\n</code><script>run()</script>\n```',
     "<!-- --><style>@import 'http://127.0.0.1:9/x'</style>",
 ]
-ALLOWED = {"class", "href", "id", "src", "alt", "title", "style", *lesson_page.ATTRIBUTES}
-ELEMENTS = lesson_page.ELEMENTS | {
+ALLOWED = {"class", "href", "id", "src", "alt", "title", "style", *html.ATTRIBUTES}
+ELEMENTS = html.ELEMENTS | {
     *(
         "a",
         "blockquote",

@@ -10,7 +10,7 @@ import pytest
 from small_course import NUMBERS, NUMBERS_CHECKS, make_course, verdict_on
 
 from tito.grading.jail import modules
-from tito.grading.jail.check_run import Subject
+from tito.grading.jail.jailed_check import Subject
 from tito.grading.jail.judge import Judge
 from tito.grading.setting import OWN, Setting
 from tito.grading.submission import LessonFile

@@ -150,7 +150,8 @@ def grade_requested(root: "Root", setting: "Setting", request: Request) -> None:
     setting = replace(setting, level=WORKERS.level())
     warn_of_level(setting.level)
     with to_grade_into(root, request.gradebook, request.dry_run) as book:
-        options, before = run_options(book, request), book.last_entry()
+        options = run_options(book, request)
+        before = book.last_entry() if request.dry_run else 0
         path, report_on = request.submissions, show_class_progress(not request.json)
         try:
             with report_on as report, report_when_stopped(request.dry_run):
@@ -201,7 +202,7 @@ def show_class(
 ) -> list[str]:
     """Show the results of a run or dry run. Returns lines about overrides to review.
 
-    written  the gradebook that the run wrote into, and its last entry before
+    written  the gradebook that the run wrote into, and, of a dry run, its last entry before
     outcome  what `run.grade_class` returned
     """
     from tito.grading import views

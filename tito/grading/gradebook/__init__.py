@@ -35,6 +35,6 @@ exercise_table.py  how a class did in each exercise
 exports.py     files for other systems
 feedback.py    a page for each learner
 deliver.py     zips of these pages for Moodle and Canvas, and a table for a mail merge
-html_pages.py  what all HTML pages share; `*.html` here and in `page/`: their templates
+html_pages.py  names and writes the files of pages; `*.html`: their templates, see `tito/html.py`
 views.py       output for the terminal
 """

@@ -6,14 +6,13 @@ or `why`, and ChangedMeanwhile if the history has an entry about the grade that 
 `seen`.
 """
 
-import difflib
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from tito.errors import TitoError, UsageError
+from tito.errors import TitoError, UsageError, suggest
 from tito.grading.gradebook import late
 from tito.grading.gradebook.database import sound_rows, transaction, write
 from tito.grading.gradebook.grade import Comment, Grade, OverrideReview
@@ -241,13 +240,8 @@ def select_check(text: str, lesson: str, ids: list[str]) -> str:
             f"Lesson {lesson} has {len(matches)} checks with {text!r} in their names.",
             f"Write more of one: {first}",
         )
-    close = difflib.get_close_matches(text, ids, n=1)
-    raise UsageError(
-        f"Lesson {lesson} has no check {text!r}.",
-        f"Did you mean {close[0]!r}?"
-        if close
-        else f"There are: {first}; all: tito gradebook show --student ID --lesson {lesson}",
-    )
+    shown = f"There are: {first}; all: tito gradebook show --student ID --lesson {lesson}"
+    raise UsageError(f"Lesson {lesson} has no check {text!r}.", suggest(text, ids, shown))
 
 
 def review_overrides(book: Gradebook) -> list[OverrideReview]:
@@ -255,6 +249,8 @@ def review_overrides(book: Gradebook) -> list[OverrideReview]:
     overridden = sql.select(CHANGE.c.student).where(CHANGE.c.kind == "override").distinct()
     with transaction(book.engine) as database:
         students = list(database.execute(overridden).scalars())
+        if not students:
+            return []
         query = sql.select(*LEARNER.c["student", "name"]).where(LEARNER.c.student.in_(students))
         query = query.order_by(LEARNER.c.student)
         names = {row.student: row.name for row in sound_rows(database, query, LEARNER)[0]}

@@ -18,6 +18,7 @@ from tito.grading.gradebook import html_pages
 from tito.grading.gradebook.grade import ClassMember, Grade, Override
 from tito.grading.gradebook.late import shown
 from tito.grading.result import NOT_HANDED_IN, VERDICTS, CheckResult
+from tito.html import render
 
 # Statuses in words for learners.
 WORDS = {
@@ -82,7 +83,7 @@ def page(learner: ClassMember, grades: list[Grade], course: str) -> str:
     """The page of one learner as HTML. `grades`: theirs, in the order of the course."""
     grades = [replace(grade, result=grade.result.for_learner()) for grade in grades]
     named = {grade.lesson: f"{grade.number:02} {grade.lesson}" for grade in grades}
-    return html_pages.render(
+    return render(
         "gradebook/feedback.html",
         learner=learner,
         course=course,
@@ -102,7 +103,7 @@ def index(rows: list[Any], course: str) -> str:
     titles = {
         number: title for _, _, lessons, _ in rows for number, (title, _, _) in lessons.items()
     }
-    return html_pages.render(
+    return render(
         "gradebook/feedback_index.html", course=course, titles=sorted(titles.items()), rows=rows
     )
 

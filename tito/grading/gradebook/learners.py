@@ -3,11 +3,10 @@
 Each function needs an open transaction of its caller.
 """
 
-import difflib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from tito.errors import UsageError
+from tito.errors import UsageError, suggest
 from tito.grading.gradebook.tables import ALIAS, LEARNER, SECRET, clean, learner_id, new_page, sql
 
 
@@ -60,13 +59,14 @@ def _refuse_unknown(database: sql.Connection, student: str) -> Any:
         raise UsageError(f"{student!r} was merged into {into!r}.", f"Name {into!r} instead.")
     names = database.execute(sql.select(*LEARNER.c["student", "name"])).all()
     same = [row.student for row in names if row.name.casefold() == student.casefold()]
-    close = same or difflib.get_close_matches(learner_id(student), [row.student for row in names])
+    listed = (
+        f"It has {len(names)}: `tito gradebook show` lists them, "
+        "`tito gradebook roster CSV` adds some."
+    )
+    students = [row.student for row in names]
     raise UsageError(
         f"The gradebook has no learner {student!r}.",
-        f"Did you mean {close[0]!r}?"
-        if close
-        else f"It has {len(names)}: `tito gradebook show` lists them, "
-        "`tito gradebook roster CSV` adds some.",
+        suggest(learner_id(student), students, listed, first=same),
     )
 
 

@@ -278,9 +278,10 @@ def _write_work(
         if any(row.key == file.key for row in rows[file.lesson])
     ]
     place = {"student": student, "work": saving.work}
-    known, _ = split_rows(database, sql.select(WORK.c.seen).filter_by(**place), WORK)
+    known, damaged = split_rows(database, sql.select(WORK.c.seen).filter_by(**place), WORK)
     if [row.seen for row in known] != [seen]:
-        database.execute(sql.delete(WORK).filter_by(**place))
+        if known or damaged:
+            database.execute(sql.delete(WORK).filter_by(**place))
         database.execute(sql.insert(WORK).values(place | {"seen": seen}))
 
 

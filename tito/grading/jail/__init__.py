@@ -8,7 +8,7 @@ Unchanged for one whose key is known. A bad submission never raises an error. `b
 describes the attacks that this has to withstand.
 
 judge.py       the trusted process: grades one submission, lesson by lesson, visible checks first
-check_run.py   runs one check in the judge, on code that runs in the jail
+jailed_check.py  runs one check in the judge, on code that runs in the jail
 modules.py     compiled lessons: a learner's, the released and the course's own
 check_namespace.py  the namespace of a check in the judge
 check_errors.py  status and message of a check that did not pass

@@ -20,7 +20,7 @@ if sys.platform != "linux":
     raise ImportError("Linux only")
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
-PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # the same on every architecture
 
 # Landlock: what is handled is refused unless a rule allows it. Bits by ABI version, from
@@ -164,11 +164,6 @@ def _call(number: int, *arguments: object) -> int:
 def _prctl(option: int, *arguments: int) -> None:
     if LIBC.prctl(option, *arguments, *(0, 0, 0, 0)[len(arguments) :]) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-
-
-def die_with_parent() -> None:
-    """End when the process that started this one does."""
-    _prctl(PR_SET_PDEATHSIG, 9)
 
 
 def landlock_version() -> int:

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tito.child import ONE_THREAD
 from tito.errors import MachineError, TitoError, UsageError
 from tito.grading.jail import proxy
 from tito.grading.jail.jailed_server import CODE, NUMBER, READY
 from tito.grading.setting import LEVELS
-from tito.learn.process import ONE_THREAD
 from tito.lesson import conditions
 
 HERE = Path(__file__).resolve().parent

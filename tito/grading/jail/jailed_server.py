@@ -4,11 +4,11 @@ It contains no checks and no expected values.
 
     python -I -S jailed_server.py < control socket
 
-Each worker starts two servers, see `check_run.CheckRunner`. A server loads NumPy and the modules of
-the course's package that are not lessons, sets its limits, and then only forks: one fork for each
-check, with its own socket to the judge, further limits, and no other open files. The fork ends with
-its check, and so does everything that the learner's code did to it. The judge does not trust any
-answer; it compares.
+Each worker starts two servers, see `jailed_check.CheckRunner`. A server loads NumPy and the modules
+of the course's package that are not lessons, sets its limits, and then only forks: one fork for
+each check, with its own socket to the judge, further limits, and no other open files. The fork ends
+with its check, and so does everything that the learner's code did to it. The judge does not trust
+any answer; it compares.
 """
 
 import builtins
@@ -446,7 +446,7 @@ def fork(theirs: int, agent: Agent, seconds: float, program: bytes) -> None:
     os.dup2(theirs, agent.sock.fileno())
     os.closerange(agent.sock.fileno() + 1, 4096)
     if confine := sys.modules.get("confine"):
-        confine.die_with_parent()
+        sys.modules["conditions"].die_with_parent(required=True)
         confine.fork_limits(seconds)
         if program:
             confine.seccomp(confine.filter_of_fork(program, os.getpid()))
@@ -481,7 +481,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # or each fork's own collections would copy all of this
     if sys.platform == "linux":
-        confine.die_with_parent()
+        conditions.die_with_parent(required=True)
         confine.limits(start["memory"])
         if start["confine"]:
             confine.drop_privileges()

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tito.errors import TitoError
-from tito.grading.jail.check_run import CheckRunner, Subject
 from tito.grading.jail.jail import JailFailed
+from tito.grading.jail.jailed_check import CheckRunner, Subject
 from tito.grading.jail.modules import Code, answers_in, checks_hash, reference, version
 from tito.grading.result import (
     NO_LESSON_FILE,

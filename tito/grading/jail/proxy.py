@@ -113,7 +113,7 @@ class Session:
 
     deadline  on the clock `time.monotonic`, for all of it: what the other side does cannot move it
     excused   a function: seconds by which the deadline is later by now, see
-              `check_run.excused_seconds`
+              `jailed_check.excused_seconds`
     assertion the first AssertionError that one of the judge's own functions raised while the
     learner's code called it
     changed   whether the learner's code changed an array or list that the check had handed over

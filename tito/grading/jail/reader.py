@@ -13,28 +13,24 @@ import contextlib
 import math
 import os
 import pickle
-import select
 import signal
 import sys
 import time
-import traceback
-import warnings
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Set
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import IO, Any
 
+from tito.child import PICKLES, ForkedChild, write_pickle
 from tito.grading.setting import Limits
 from tito.grading.submission import Contents, LessonFile, Submission
+from tito.lesson.conditions import die_with_parent
 from tito.lesson.course import Entry
 
 resource: ModuleType | None
-confine: ModuleType | None
 try:
     import resource
-
-    from tito.grading.jail import confine  # here, and not anew in each process
-except ImportError:  # Windows, macOS
-    resource = confine = None
+except ImportError:  # Windows
+    resource = None
 
 SECONDS = 10  # of processor time, for everything in one submission
 EACH = 5  # of processor time for a lesson's file
@@ -70,9 +66,7 @@ class SubmissionReader(contextlib.AbstractContextManager["SubmissionReader"]):
     ) -> None:
         self.lessons, self.limits = lessons, limits
         self.open_submission, self.make = open_submission, make
-        self.pid: int | None = None
-        self.requests: BinaryIO
-        self.answers: BinaryIO
+        self.child: ForkedChild | None = None
         self.used, self.count = 0.0, 0  # of the process: seconds, submissions
 
     def __exit__(self, *error: object) -> None:
@@ -93,7 +87,7 @@ class SubmissionReader(contextlib.AbstractContextManager["SubmissionReader"]):
         refused, left = set(refused), float(SECONDS)
         while left > 0:
             files: list[str] = []
-            began, new = used_by_children(), self.pid is None
+            began, new = used_by_children(), self.child is None
             earlier = 0 if new else self.used
             try:
                 return self.ask(submission, refused, min(EACH, left) if new else SHORT, files)
@@ -116,70 +110,39 @@ class SubmissionReader(contextlib.AbstractContextManager["SubmissionReader"]):
         Raises ReaderDied when it needs more than so many seconds of processor time, or too much
         memory.
         """
-        if self.pid is None:
-            self.start()
+        if self.child is None:
+            self.child, self.used, self.count = ForkedChild(self.answer, PICKLES), 0.0, 0
         try:
             with contextlib.suppress(BrokenPipeError):
-                pickle.dump((submission, refused, seconds), self.requests)
-                self.requests.flush()
-            for kind, *values in messages(self.answers, time.monotonic() + WAIT):
-                if kind == "at":
-                    files += values
-                else:
-                    answer, self.used = values
-                    self.count += 1
-                    if self.count == MANY:
-                        self.close()
-                    return answer
-            raise ReaderDied
+                self.child.send((submission, refused, seconds))
+            until = time.monotonic() + WAIT
+            while (message := self.child.receive(until))[0] == "at":
+                files.append(message[1])
+            _, answer, self.used = message
+            self.count += 1
+            if self.count == MANY:
+                self.close()
+            return answer
+        except (EOFError, TimeoutError):
+            self.close()
+            raise ReaderDied from None
         except BaseException:
             self.close()
             raise
 
-    def start(self) -> None:
-        """Start the process."""
-        (theirs, ours), (inward, outward) = os.pipe(), os.pipe()
-        # Python's warnings about threads of the caller
-        with warnings.catch_warnings(action="ignore"):
-            pid = os.fork()
-        if pid == 0:
-            code = 1
-            try:
-                close_all_but(theirs, outward)
-                with open(theirs, "rb") as requests:
-                    code = self.answer(requests, outward)
-            except Exception:  # noqa: BLE001  a bug of tito, which the instructor should see
-                os.write(2, traceback.format_exc().encode("utf-8", "backslashreplace"))
-            finally:
-                os._exit(code)
-        os.close(theirs)
-        os.close(outward)
-        self.pid, self.used, self.count = pid, 0.0, 0
-        self.requests = open(ours, "wb")
-        self.answers = open(inward, "rb", buffering=0)
-
     def close(self) -> None:
         """End the process, if there is one."""
-        if self.pid is None:
-            return
-        pid, self.pid = self.pid, None
-        with contextlib.suppress(BrokenPipeError):
-            self.requests.close()
-        self.answers.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        child, self.child = self.child, None
+        if child:
+            child.close()
 
     # In the process.
 
-    def answer(self, requests: BinaryIO, outward: int) -> int:
+    def answer(self, requests: IO[bytes], answers: IO[bytes]) -> int:
         """The life of the process: one submission after the other. Returns its exit code."""
 
         def send(*message: object) -> None:
-            raw = pickle.dumps(message)
-            rest = memoryview(len(raw).to_bytes(8, "big") + raw)
-            while rest:
-                rest = rest[os.write(outward, rest) :]
+            write_pickle(message, answers)
 
         limit()
         try:
@@ -215,43 +178,15 @@ def too_long(what: str) -> str:
     return f"{what} takes more than {EACH} s of processor time, or {MEMORY:,} MB of memory, to read"
 
 
-def close_all_but(*descriptors: int) -> None:
-    """Close all files except the standard ones and these. A jail, for example, ends only when every
-    process has closed its socket.
-
-    Their numbers lead to nothing instead of being free: an object of the caller's may still close
-    its number here, and that must not be another file's by then.
-    """
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for name in os.listdir("/dev/fd"):
-        if int(name) > 2 and int(name) not in descriptors:
-            with contextlib.suppress(OSError):  # of the listing itself
-                os.fstat(int(name))
-                os.dup2(nothing, int(name), inheritable=False)
-
-
 def limit() -> None:
     """Let this process have no more memory than MEMORY, and end with the one that started it."""
-    assert resource and confine
+    assert resource
     for signum in (signal.SIGXCPU, signal.SIGALRM, signal.SIGTERM):
         signal.signal(signum, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
-        confine.die_with_parent()
+        die_with_parent(required=True)
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY << 20, MEMORY << 20))
-
-
-def messages(file: BinaryIO, until: float) -> Iterator[Any]:
-    """The messages as they come, to the end of the file; no longer than `until`."""
-    buffer = bytearray()
-    while select.select([file], [], [], max(0, until - time.monotonic()))[0]:
-        part = file.read(1 << 20)
-        if not part:
-            return
-        buffer += part
-        while len(buffer) >= 8 and len(buffer) - 8 >= (size := int.from_bytes(buffer[:8], "big")):
-            yield pickle.loads(buffer[8 : 8 + size])
-            del buffer[: 8 + size]
 
 
 def used_by_children() -> float:

@@ -13,28 +13,27 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tito.errors import MachineError, TitoError, UsageError
-from tito.grading.gradebook import html_pages
 from tito.grading.gradebook.changes import apply_changes, take_back_comment
-from tito.grading.gradebook.grade import ClassMember, Comment
+from tito.grading.gradebook.grade import Comment
 from tito.grading.gradebook.gradebook import Gradebook
-from tito.grading.gradebook.history import Change, ChangedMeanwhile, PointsChange
+from tito.grading.gradebook.history import Change, ChangedMeanwhile
 from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.gradebook.tables import clean
 from tito.grading.page import class_list, submission_page
 from tito.grading.page.access import BACKLOG, Connection, GraderSession, Guard, Sessions
-from tito.grading.page.class_list import ClassList, Filter, Openings, SubmissionRow
+from tito.grading.page.class_list import Filter, SubmissionRow
 from tito.grading.page.questions import Questions, number_in, points_in
-from tito.grading.page.submission_page import ShownLearner, SubmissionView
-from tito.grading.result import VERDICTS
+from tito.grading.page.shell import Shell
+from tito.grading.page.submission_page import SubmissionView
 from tito.lesson.lesson_format import Question
 from tito.safe_text import visible
 
@@ -45,8 +44,8 @@ STATIC = {"page.css": "text/css", "page.js": "text/javascript"}
 Answer = Callable[[Request, GraderSession], Response]
 
 
-class GraderPage:
-    """The application: the state that all requests share, and a method for each page or form."""
+class GraderPage(Shell):
+    """The application: a method for each page or form."""
 
     def __init__(
         self,
@@ -56,9 +55,7 @@ class GraderPage:
         asked: dict[tuple[str, str], Question] | None = None,
     ) -> None:
         """asked: the course's questions, {(lesson, name): Question}."""
-        self.book, self.course, self.sessions = book, course, sessions
-        self.openings = Openings()
-        self.class_list = ClassList(book)
+        super().__init__(book, course, sessions, asks=bool(asked))
         self.questions = Questions(self, asked or {})
 
     def app(self) -> Guard:
@@ -101,75 +98,6 @@ class GraderPage:
 
         return endpoint
 
-    # Shared by the pages
-
-    def show(
-        self, session: GraderSession, template: str, status: int = 200, **values: object
-    ) -> HTMLResponse:
-        """A page; values: what its template needs besides what all need."""
-        said, session.said = session.said, []
-        page = html_pages.render(
-            f"page/{template}",
-            course=self.course,
-            session=session,
-            url=partial(self._url, session),
-            csrf=session.csrf,
-            said=said,
-            fixed=self.sessions.anonymous,
-            verdicts=VERDICTS,
-            alone=self.sessions.is_alone,
-            asks=bool(self.questions.asked),
-            sections=partial(self._sections, session),
-            opener=self.openings.opener,
-            **values,
-        )
-        return HTMLResponse(page, status)
-
-    @staticmethod
-    def _url(session: GraderSession, path: str = "/", **query: str) -> str:
-        """The address of a page for this grader."""
-        words = urlencode({name: text for name, text in query.items() if text})
-        return f"/{session.token}{quote(path)}{'?' * bool(words)}{words}"
-
-    def to(
-        self, session: GraderSession, path: str, words: str = "", **query: str
-    ) -> RedirectResponse:
-        """Go to a page, which shows these words."""
-        if words:
-            session.say(words)
-        return RedirectResponse(self._url(session, path, **query), 303)
-
-    def _sections(self, session: GraderSession) -> list[str]:
-        """The sections that a grader can choose from."""
-        return sorted(filter(session.sees, session.sections or self.class_list.sections()))
-
-    def filter_of(self, session: GraderSession, words: Mapping[str, str]) -> Filter:
-        """The chosen filter. An assistant can choose among their own sections only."""
-        chosen = {name: words.get(name, "") for name in Filter.__match_args__}
-        if not session.is_instructor and chosen["section"] not in self._sections(session):
-            chosen["section"] = ""
-        if chosen["show"] not in Filter.SHOWS:
-            chosen["show"] = ""
-        return Filter(**chosen)
-
-    def shown(self, session: GraderSession, learner: ClassMember) -> ShownLearner:
-        """A learner as the pages of this grader show them."""
-        handle = self.class_list.handle(learner.student)
-        if session.anonymous:
-            hide = class_list.mask(learner, handle)
-            return ShownLearner(learner, handle, class_list.pseudonym(handle), hide)
-        return ShownLearner(learner, handle, learner.name or learner.student, str)
-
-    def with_learners(
-        self, session: GraderSession, changes: list[PointsChange]
-    ) -> list[tuple[ShownLearner, PointsChange]]:
-        """Changes of grades with their learners. With hidden names, the order reveals no ids."""
-        learners = {member.student: member for member in self.book.learners()}
-        lines = [(self.shown(session, learners[change.student]), change) for change in changes]
-        if session.anonymous:
-            lines.sort(key=lambda line: line[0].handle)
-        return lines
-
     def _rows(self, session: GraderSession, lesson: str | None = None) -> list[SubmissionRow]:
         """The rows that this grader may see."""
         rows = self.class_list.rows(lesson, session.anonymous)
@@ -181,10 +109,6 @@ class GraderPage:
 
     def _takes(self, session: GraderSession, chosen: Filter, row: SubmissionRow) -> bool:
         return chosen.takes(row, self.openings.opener(row), session.who)
-
-    def missing(self, session: GraderSession, words: str, status: int = 404) -> HTMLResponse:
-        error = UsageError(words, "Go back.")
-        return self.show(session, "problem.html", status, title="Not found", error=error)
 
     def _lost(self, request: Request, error: Exception) -> Response:
         """The answer to an address that leads nowhere, or that a form alone asks."""

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,11 +25,9 @@ from tito.grading.gradebook.history import Change, ChangedMeanwhile
 from tito.grading.gradebook.rubric import WAITING, Judgement, RubricItem
 from tito.grading.page.access import GraderSession
 from tito.grading.page.class_list import Filter
+from tito.grading.page.shell import Shell
 from tito.grading.page.submission_page import ShownLearner, in_words
 from tito.lesson.lesson_format import Question
-
-if TYPE_CHECKING:
-    from tito.grading.page.app import GraderPage
 
 LETTERS, LINES = 50_000, 5_000  # of an answer that are shown: more than are kept
 DAMAGED = UsageError("This form is damaged.", "Reload the page, then try again.")
@@ -98,7 +95,7 @@ class Questions:
     {(lesson, name): Question}; outdated: those whose answers are judged by an older rubric.
     """
 
-    def __init__(self, page: "GraderPage", asked: dict[tuple[str, str], Question]) -> None:
+    def __init__(self, page: Shell, asked: dict[tuple[str, str], Question]) -> None:
         self.page, self.book, self.asked = page, page.book, asked
         self.outdated = set(answers.bring_rubrics(self.book, asked))
         self._lock = threading.Lock()

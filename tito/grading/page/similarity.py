@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from tito.grading.gradebook import html_pages
+from tito.html import render
 from tito.lesson.course import Entry
 from tito.safe_text import one_line, visible
 
@@ -449,8 +450,8 @@ def write(
     for pair, columns in pairs:
         names = f"{html_pages.file_name(pair.one)}--{html_pages.file_name(pair.two)}"
         pair.page = f"{pair.number:02}-{names}.html"
-        texts[pair.page] = html_pages.render("page/similarity.html", pair=pair, columns=columns)
-    texts["index.html"] = html_pages.render(
+        texts[pair.page] = render("page/similarity.html", pair=pair, columns=columns)
+    texts["index.html"] = render(
         "page/similarity_index.html",
         pairs=[pair for pair, _ in pairs],
         threshold=threshold,

@@ -22,9 +22,9 @@ from tito.author import forged_answers
 from tito.cli.instructor.similar import read_works
 from tito.grading.intake import archives, collect
 from tito.grading.intake.open_submission import open_submission
-from tito.grading.jail import check_namespace, check_run, proxy, reader, wire
+from tito.grading.jail import check_namespace, jailed_check, proxy, reader, wire
 from tito.grading.jail.check_namespace import TO_THE_END, close_in_shape, zip_to_the_end
-from tito.grading.jail.check_run import CheckRunner
+from tito.grading.jail.jailed_check import CheckRunner
 from tito.grading.judge_process import SubmissionJudge
 from tito.grading.page import similarity
 from tito.grading.result import LessonResult
@@ -364,7 +364,7 @@ def test_a_fork_that_the_kernel_kills_is_tried_once_more(root, tmp_path, monkeyp
     inbox.mkdir(parents=True)
     (inbox / "vectors_dev.py").write_text(attacked.VECTORS)
     (arrival,) = collect.find_submissions(tmp_path / "in", root.lessons)
-    call_check, killed = check_run.call_check, []
+    call_check, killed = jailed_check.call_check, []
     with SubmissionJudge(Setting(root.path, ("vectors",), "process")) as one:
 
         def killed_once(check, space, missing):
@@ -380,7 +380,7 @@ def test_a_fork_that_the_kernel_kills_is_tried_once_more(root, tmp_path, monkeyp
             return self.forked
 
         monkeypatch.setattr(CheckRunner, "fork", noted)
-        monkeypatch.setattr(check_run, "call_check", killed_once)
+        monkeypatch.setattr(jailed_check, "call_check", killed_once)
         (result,) = one.grade(arrival, {})
     assert [check.status for check in result.checks] == ["crashed"] + ["passed"] * 11
 

@@ -13,8 +13,8 @@ from small_course import NEVER_RUNS, NUMBERS, SUMS, WITH_GIVEN_LINE, verdict_on
 
 from tito.grading import result
 from tito.grading.intake import collect
-from tito.grading.jail.check_run import CheckRunner, overflow_is_an_error
 from tito.grading.jail.jail import Jail
+from tito.grading.jail.jailed_check import CheckRunner, overflow_is_an_error
 from tito.grading.jail.judge import NOT_ON_REFERENCE
 from tito.grading.judge_process import SubmissionJudge
 from tito.grading.result import unpacked

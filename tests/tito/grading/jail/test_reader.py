@@ -156,7 +156,7 @@ def test_one_process_reads_many_and_one_that_ends_is_followed_by_a_new_one(root,
     assert len({*first.values(), *second.values()}) == 1 and os.getpid() not in first.values()
     # The process ended over the third. A new one, which has read nothing else, has the last word.
     assert third.keys() == first.keys() and third != first
-    assert one.pid is None
+    assert one.child is None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="open files are looked up in /proc")
