@@ -135,6 +135,7 @@ def test_reset_killed_anywhere_loses_nothing_and_can_be_undone(tmp_path):
     every_moment(prepare, lambda prepared: workspace.reset(prepared[0]), check)
 
 
+@pytest.mark.slow
 def test_undo_killed_anywhere_loses_nothing(tmp_path):
     def prepare(moment):
         root = a_workspace(tmp_path, moment)

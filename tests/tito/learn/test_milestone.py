@@ -425,6 +425,7 @@ def test_the_courses_milestones_name_lessons_that_exist():
         assert numbers == sorted(set(numbers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", milestone.milestones(COURSE), ids=lambda one: one.name)
 def test_a_program_imports_exactly_the_lessons_it_names(one):
     code = (

@@ -570,6 +570,7 @@ def test_a_right_package_elsewhere_does_not_help_a_wrong_file(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.fresh
 def test_bytecode_of_an_older_version_is_never_run(entry):
     """The same size within the same second, as a quick learner saves: cached bytecode would look

@@ -467,6 +467,7 @@ def test_saves_of_the_notebook_count_and_the_script_that_follows_is_no_save(
     assert "x * x * x" in entry.notebook.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_conflict_of_script_and_notebook_is_reported_and_the_watching_goes_on(watching, entry):
     from tito.learn import notebook_sync
     from tito.lesson import notebook

@@ -26,6 +26,7 @@ def told(cell):
     return cell.kind, cell.source, cell.exercise, cell.checks, cell.title, cell.tags
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in FILED if n.endswith(("_dev.py", "checks.py"))])
 def test_a_script_is_read_as_jupytext_reads_it(name):
     source = cells.parse(Path(name), FILED[name])

@@ -183,6 +183,7 @@ def test_the_learners_side_gets_only_what_the_check_needs(small_course):
 # The real lessons, with the words of a text in place of the names in it.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", COURSE.lessons, ids=[entry.name for entry in COURSE.lessons])
 def test_each_helper_of_a_released_lesson_serves_a_check_that_learners_see(entry):
     released = cells.parse(Path("checks.py"), entry.declared.released_checks)

@@ -74,6 +74,7 @@ def both(entry):
     return entry.script.read_bytes(), entry.notebook.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("released", [False, True], ids=["whole", "released"])
 @pytest.mark.parametrize("name", LESSONS)
 def test_script_to_notebook_to_script_gives_the_same_bytes(name, released):

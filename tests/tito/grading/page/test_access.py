@@ -48,6 +48,7 @@ def seen_by(grader, path):
     return {student for student in SECTIONS if student in words}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/", "/lesson/numbers", WHY])
 @pytest.mark.parametrize("section", ["", "A", "b", "A, B"])
 def test_an_assistant_sees_only_learners_of_their_sections(page, path, section):

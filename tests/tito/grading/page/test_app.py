@@ -254,6 +254,7 @@ def test_every_cell_of_an_exercise_is_shown_and_which_one_counts(page):
         assert absent not in spaced
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "slow",
     ["match" + 100_000 * " ", 15_000 * " \n", "'" + 50_000 * r"\N{"],
