@@ -93,7 +93,7 @@ def _file_lock(engine: sql.Engine) -> Iterator[bool]:
             "Use a file, or a PostgreSQL database.",
         )
     path = os.path.realpath(engine.url.database)
-    try:  # whoever may write the gradebook may lock it
+    try:  # who may write the gradebook may lock it, too
         lock = filelock.FileLock(f"{path}.lock", WAIT, mode=Path(path).stat().st_mode & 0o666)
         lock.acquire()
     except filelock.Timeout:
