@@ -55,7 +55,7 @@ NAMES = {
     "rollen": "role",
     "rolle": "role",
     "github_username": "github",
-    # Moodle in French and Spanish
+    # in French and Spanish
     "identifiant": "identifier",
     "identificador": "identifier",
     "nom_complet": "name",

@@ -6,21 +6,13 @@
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-SAID = {
-    "moodle": "by Moodle's worksheet",
-    "gradescope": "by Gradescope",
-    "canvas": "by Canvas",
-    "brightspace": "by Brightspace",
-    "--submitted": "by --submitted",
-}
-
 
 @dataclass(frozen=True)
 class Arrived:
     """When a lesson's file arrived. The learner cannot set these times.
 
     when     the first time that the same bytes arrived, or None
-    how      the source of the time or mark: a key of SAID, or ""
+    how      the source of the time or mark: the name of a system, "--submitted", or ""
     late     the collector's mark: True late, False in time, None when there is none
     fetched  the modification time of the file, set by a download or clone
     latest   the last time that the same bytes arrived, or None

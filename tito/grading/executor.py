@@ -6,13 +6,13 @@ import contextlib
 import functools
 import os
 import socket
+import uuid
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from tito.errors import MachineError, TitoError, UsageError
-from tito.grading.gradebook import run_lock
 from tito.grading.result import LessonResult, Unchanged
 from tito.grading.setting import Setting
 from tito.grading.submission import Submission
@@ -22,6 +22,7 @@ from tito.lesson.course import open_root
 
 # Tasks given to each worker: enough that it never waits, few enough that little is lost at a stop.
 PREFETCH = 2
+PROCESS = uuid.uuid4().hex  # another one in each process, on any machine
 Outcome = list[LessonResult | Unchanged] | JudgeDied
 
 
@@ -71,13 +72,13 @@ def grade_one(
     judge died. A lesson that needs no grading has the result Unchanged.
 
     course   its hash, see `course_hash`
-    process  the run that asks, see `run_lock.process_name`
+    process  PROCESS of the run that asks
     known    {lesson: the keys of its results}
 
     A submission never makes it raise. On another machine it raises TitoError if the course there
     differs or the submissions are missing.
     """
-    if process != run_lock.process_name():
+    if process != PROCESS:
         check_machine(setting, course, submission)
     try:
         return WORKERS.of_this_thread(setting, course).grade(submission, known)

@@ -1,7 +1,7 @@
 """The learners of the class, and which learner a submission belongs to.
 
-A roster has a line for each learner: an id, a name and the ids in other systems (`canvas_id`,
-`sis_login_id`, `github`, ...). `gradebook/class_lists.py` reads it from a CSV file. The systems
+A roster has a line for each learner: an id, a name and the ids in other systems (`sis_login_id`,
+`github`, ...). `gradebook/class_lists.py` reads it from a CSV file. The systems
 that collect work put some of these ids into file names, and `Roster.owners` finds the learner by
 them. It uses only the parts of a name that the system wrote. The learner chooses the rest, and
 must not be able to hand in work under another learner's name.
@@ -12,30 +12,18 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+
+from tito.grading.lms import SYSTEMS, read_name
+from tito.grading.lms.system import Entry
 
 LONGEST = 200  # characters of a name that are shown
 ID = re.compile(
     r"(student|email|github|identifier|idnumber|sid"
     r"|.*[_ ](id|login|username|email|idnumber|github)|id|login|username)"
 )
-CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<id>\d+)_(?P<file>\d+)_.+", re.I | re.S)
-MOODLE = re.compile(
-    r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_.*)?", re.I | re.S
-)
-# "12345-678901 - Ada Lovelace - Nov 20, 2026 1011 AM": its own numbers, the name, the local time.
-# Elsewhere "... - alovelace Ada Lovelace - 20 November 2026 1011 AM", or "... - 100815 Lovelace"...
-BRIGHTSPACE = re.compile(
-    r"\d+-\d+ - (?P<name>.+) - "
-    r"(?P<time>(?:[A-Z][a-z]{2} \d{1,2},|\d{1,2} [A-Z][a-z]+) \d{4} \d{3,4} [AP]M)",
-    re.S,
-)
-# Columns whose numbers systems put into file names, besides canvas_id and moodle_id. "": any;
-# then the file name must also contain the name of the person.
-OWN_NUMBERS = {("canvas", "id"), ("", "id"), ("", "student")}
-LONG = 3  # digits of a number that Canvas gave
+# Columns whose numbers may be in any name; then the name of the person must be in it, too.
+OWN_NUMBERS = ("id", "student")
 DECIDED, SURE, GUESS = "decided", "sure", "guess"
-SYSTEMS = {"moodle": MOODLE, "canvas": CANVAS}  # whose numbers tell persons apart
 SEPARATOR = re.compile(r"[\s_.,()\[\]-]+")
 JOINERS = "\u200c\u200d"  # invisible, but some scripts and emoji need them
 
@@ -71,8 +59,8 @@ def learner_of(student: str, columns: dict[str, str]) -> Learner:
 
 
 def in_section(columns: dict[str, str], section: str | Collection[str]) -> bool:
-    """Whether a learner with these columns of the roster is in a section (a group, in Moodle), or
-    in one of several.
+    """Whether a learner with these columns of the roster is in a section (or a group), or in one
+    of several.
 
     Some learners are in several: "A and B", "A, B".
     """
@@ -81,13 +69,6 @@ def in_section(columns: dict[str, str], section: str | Collection[str]) -> bool:
     parts = re.split(r"\s*[,;|/]\s*(?:(?:and|und) )?|\s+(?:and|und|et|y)\s+", text)
     known = {part.casefold() for part in (text.strip(), *parts)}
     return any(name.strip().casefold() in known for name in wanted)
-
-
-def utc(time: datetime) -> datetime:
-    """`time` in UTC. A time without an offset is already in UTC."""
-    return (
-        time.replace(tzinfo=timezone.utc) if time.tzinfo is None else time.astimezone(timezone.utc)
-    )
 
 
 def shown(name: str, longest: int = LONGEST) -> str:
@@ -110,19 +91,12 @@ def shown(name: str, longest: int = LONGEST) -> str:
 
 def entry_keys(stem: str) -> tuple[str, ...]:
     """The keys by which a gradebook keeps whose the entry called `stem` is: its name, and the
-    number in it that Moodle or Canvas gave to a person.
+    number in it that a system gave to a person.
     """
-    system, scheme = _scheme(stem)
-    # `hw_1_2_final` is not Canvas's: it numbers files, with more digits.
-    is_sure = scheme and (system == "moodle" or len(scheme["file"]) >= LONG)
-    numbers = [f"{system} {scheme['id']}"] if scheme and is_sure else []
-    return (shown(stem).casefold(), *numbers)
-
-
-def _scheme(stem: str) -> tuple[str, re.Match[str] | None]:
-    """(the system that wrote an entry's name, or ""; the parts of that name)."""
-    matches = ((system, form.fullmatch(stem)) for system, form in SYSTEMS.items())
-    return next(((system, match) for system, match in matches if match), ("", None))
+    entry, name = read_name(stem), shown(stem).casefold()
+    if entry and entry.number and entry.is_certain:
+        return name, f"{entry.system} {entry.number}"
+    return (name,)
 
 
 class Roster:
@@ -141,15 +115,15 @@ class Roster:
         self.ids: dict[str, set[int]] = {}
         self.names: dict[str, set[int]] = {}
         # of each system; "": of any
-        self.numbers: dict[str, dict[str, set[int]]] = {"canvas": {}, "moodle": {}, "": {}}
+        self.numbers: dict[str, dict[str, set[int]]] = {system: {} for system in ("", *SYSTEMS)}
         for number, learner in enumerate(learners):
             columns = learner.columns | {"student": learner.student}
             for column, value in columns.items():
                 if value and ID.fullmatch(column):
                     self.ids.setdefault(value.casefold(), set()).add(number)
                 for system, numbers in self.numbers.items():
-                    of_it = system and column.startswith(system) or (system, column) in OWN_NUMBERS
-                    if value and of_it:
+                    known = SYSTEMS[system].numbers if system else OWN_NUMBERS
+                    if value and (column in known or system and column.startswith(system)):
                         numbers.setdefault(value.casefold(), set()).add(number)
             words = words_of(learner.name)
             # systems write "Ada Lovelace", "Lovelace, Ada", "lovelaceada"
@@ -165,14 +139,15 @@ class Roster:
         """
         if exact := self.identified(name):
             return exact, True
-        if scheme := _scheme(name)[1]:
-            return self._by_name_and_number(scheme), True
-        if scheme := BRIGHTSPACE.fullmatch(name):
-            return self.named(scheme["name"]) or self._with_id(scheme["name"]), True
+        entry = read_name(name)
+        if entry and entry.number:
+            return self._by_name_and_number(entry), True
+        if entry and entry.is_certain:
+            return self.named(entry.names[0]) or self._with_id(entry.names[0]), True
         if named := self.named(name):
             return named, True
-        for dash in re.finditer(" - ", name[:LONGEST]):  # Google's "Ada Lovelace - tensor_dev"
-            if named := self.named(name[: dash.start()]):
+        for part in entry.names if entry else ():
+            if named := self.named(part):
                 return named, False
         return self._within(name), False
 
@@ -180,15 +155,16 @@ class Roster:
         """The learners that the entry called `name` identifies by an id or a system's number."""
         if exact := self.students.get(name.casefold()) or self.ids.get(name.casefold()):
             return exact
-        system, scheme = _scheme(name)
-        return self.numbers[system].get(scheme["id"], set()) if scheme else set()
+        entry = read_name(name)
+        return self.numbers[entry.system].get(entry.number, set()) if entry else set()
 
     def remembered(self, stem: str, how: str) -> set[int]:
         """The learner whose the entry called `stem` is, as an earlier run or a person has found
         out. Of a number, not where the name beside it is that of others.
         """
-        _, scheme = _scheme(stem)
-        named = self.named(scheme["name"]) if scheme and how != DECIDED else set()
+        entry = read_name(stem)
+        has_name = entry and entry.number and how != DECIDED
+        named = self.named(entry.names[0]) if entry and has_name else set()
         for key in entry_keys(stem):
             owner = self.entries.get((key, how), set())
             if owner and (key == shown(stem).casefold() or not named or owner <= named):
@@ -210,11 +186,11 @@ class Roster:
         """The learners that have one of these ids."""
         return self._any(text for group in groups for text in group)
 
-    def _by_name_and_number(self, scheme: re.Match[str]) -> set[int]:
-        name = scheme["name"]
-        numbered = self.numbers[""].get(scheme["id"], set())
+    def _by_name_and_number(self, entry: Entry) -> set[int]:
+        name = entry.names[0]
+        numbered = self.numbers[""].get(entry.number, set())
         named = self.ids.get(name.casefold()) or self.named(name)
-        # A learner's Moodle number may be the id of another learner, who has another name.
+        # The system's number of a learner may be the id of another one, who has another name.
         return numbered & named or numbered | named
 
     def _within(self, name: str) -> set[int]:

@@ -6,7 +6,7 @@ The command calls `grade_class`, which creates a `Run`. Each submission is a tas
 grading is affected. Only this process writes into the gradebook, one transaction for each
 submission, so a run that was killed can be started again.
 
-Only one run at a time grades into a gradebook (`gradebook/run_lock.py`). Its lock records which
+Only one run at a time grades into a gradebook (`gradebook/run_lock.py`). It records which
 submissions were begun. If a judge or a whole run died while a submission was graded, the submission
 is tried again after all others and with nothing else running, so that another one cannot be the
 cause. If a judge dies over it again, it gets the verdict "crashed", which is kept until the
@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 
 from tito.errors import Notice, TitoError, UsageError, suggest
-from tito.grading.executor import Outcome, executor, grade_one, outcome_of
+from tito.grading.executor import PROCESS, Outcome, executor, grade_one, outcome_of
 from tito.grading.gradebook import enrollment, run_lock
 from tito.grading.gradebook.gradebook import Gradebook, Keys, Works
 from tito.grading.gradebook.result_store import Saving
@@ -169,7 +169,7 @@ class Task:
 
     @property
     def place(self) -> tuple[str, str]:
-        """Its key in the gradebook and its lock."""
+        """Its key in the gradebook."""
         return self.student, self.work
 
 
@@ -263,15 +263,13 @@ class Run:
                 self.finish(self.running.pop(future), outcome_of(future))
             if not ended:
                 self.report()
-            lock.renew()
 
     def begin(self, pool: Executor, task: Task) -> None:
         """Give a task to the workers."""
         keys = self.new_keys if self.options.regrade else self.keys
         of_student = keys.get(task.student, {})
         known = {lesson: set(of_lesson) for lesson, of_lesson in of_student.items()}
-        process = run_lock.process_name()
-        future = pool.submit(grade_one, self.setting, self.course, process, task.submission, known)
+        future = pool.submit(grade_one, self.setting, self.course, PROCESS, task.submission, known)
         self.running[future] = task
 
     def finish(self, task: Task, outcome: Outcome) -> None:
@@ -328,13 +326,13 @@ class Run:
                 of_student.setdefault(result.lesson, set()).add(result.key)
 
     def note_begun(self, tasks: Iterable[Task], lock: run_lock.RunLock) -> None:
-        """Record in the lock that these are begun, before they are."""
+        """Record in the gradebook that these are begun, before they are."""
         for task in tasks:
             self.begun.setdefault(task.place, 0)
         lock.keep(self.begun)
 
     def stop(self, lock: run_lock.RunLock) -> None:
-        """Take the unfinished submissions out of the lock, because the run ends in order."""
+        """Take the unfinished submissions out of the record, because the run ends in order."""
         for future in self.running:
             future.cancel()
         for task in [*self.running.values(), *self.waiting]:

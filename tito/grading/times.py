@@ -1,6 +1,6 @@
 """Times as systems and people write them, and days of the calendar.
 
-A time is in ISO 8601, or as Moodle and Brightspace write it in English, German, French or Spanish.
+A time is in ISO 8601, or as systems of schools write it in English, German, French or Spanish.
 Where the clocks change, a local time is there twice, or not at all. A time of arrival is then the
 earlier of the two that it can mean, and a deadline the later one.
 """

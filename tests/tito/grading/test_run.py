@@ -600,7 +600,8 @@ def test_killed_at_a_random_moment_a_second_run_completes_the_gradebook(
         changes = json.loads(commands.tito(small_course, *words)[0])
         graded = [(change["student"], change["lesson"]) for change in changes]
         assert len(graded) == len(set(graded)) == 16  # nothing twice
-        book.unlink()
+        for path in (book, book.with_name(f"{book.name}.lock")):
+            path.unlink()
         assert everything_below(small_course.path.parent) - files == set()
 
 

@@ -1,5 +1,7 @@
 """`tito feedback`: a page for each learner, and files to deliver the pages with."""
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +10,7 @@ import typer
 from tito.cli.app import RootOption, app, current_folder, current_root, echo, warn
 from tito.cli.instructor.options import GradebookOption, SectionOption, gradebook_of, section_of
 from tito.errors import UsageError
+from tito.grading.lms import SYSTEMS, having, joined
 
 if TYPE_CHECKING:
     from tito.grading.gradebook.deliver import Delivery
@@ -15,16 +18,6 @@ Folder = Annotated[
     Path,
     typer.Argument(
         metavar="DIR", help="A folder for the pages. Pages that did not change are not rewritten."
-    ),
-]
-MoodleZip = Annotated[
-    Path | None,
-    typer.Option(metavar="ZIP", help="A zip for Moodle: Upload multiple feedback files in a zip."),
-]
-CanvasZip = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="ZIP", help="A zip for Canvas: Re-upload submissions. Needs --submissions."
     ),
 ]
 MailTable = Annotated[
@@ -35,7 +28,8 @@ Download = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR_OR_ZIP",
-        help="The submissions as downloaded from Moodle or Canvas. Their file names say which "
+        help="The submissions as downloaded from "
+        f"{joined(system.title for system in having('zip').values())}. Their file names say which "
         "page belongs to which learner.",
     ),
 ]
@@ -49,11 +43,24 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing zip 
 NAMED = 5  # learners whose page changed
 
 
+def with_zips(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for the zip of each system that takes one."""
+    signature = inspect.signature(command)
+    first, *rest, _ = signature.parameters.values()
+    zips = []
+    for name, system in having("zip").items():
+        needs = " Needs --submissions." * system.from_download
+        option = typer.Option(metavar="ZIP", help=f"A zip for {system.title}: {system.zip}.{needs}")
+        form = Annotated[Path | None, option]
+        zips.append(inspect.Parameter(name, first.kind, default=None, annotation=form))
+    setattr(command, "__signature__", signature.replace(parameters=[first, *zips, *rest]))
+    return command
+
+
 @app.command()
+@with_zips
 def feedback(
     folder: Folder,
-    moodle: MoodleZip = None,
-    canvas: CanvasZip = None,
     mail: MailTable = None,
     submissions: Download = None,
     everyone: Everyone = False,
@@ -61,6 +68,7 @@ def feedback(
     section: SectionOption = None,
     gradebook: GradebookOption = None,
     root: RootOption = None,
+    **zips: Path | None,
 ) -> None:
     """Write a feedback page for each learner.
 
@@ -70,21 +78,23 @@ def feedback(
     Example: tito feedback feedback --moodle feedback.zip
     """
     from tito import views as general
-    from tito.grading.gradebook import deliver, enrollment, views
+    from tito.grading.gradebook import deliver, enrollment, exports, views
     from tito.grading.gradebook import feedback as pages
-    from tito.grading.intake.collect import find_submissions, moodle_numbers
+    from tito.grading.intake.collect import entry_numbers, find_submissions
     from tito.safe_text import plain
 
     course = current_root(root)
     place = current_folder() / folder.expanduser()
-    options = zip(deliver.KINDS, (moodle, canvas, mail))
-    targets = {kind: current_folder() / path.expanduser() for kind, path in options if path}
-    deliver.refuse(list(targets.values()), force)
-    if canvas and not submissions:
-        raise UsageError(
-            "For Canvas, the pages need the file names of the submissions that it gave you.",
-            "Name that download: --submissions DIR_OR_ZIP",
-        )
+    options = {**zips, deliver.MAIL: mail}
+    targets = {kind: current_folder() / path.expanduser() for kind, path in options.items() if path}
+    exports.refuse(list(targets.values()), force)
+    for kind in targets.keys() & having("from_download"):
+        if not submissions:
+            raise UsageError(
+                f"For {SYSTEMS[kind].title}, the pages need the file names of the submissions that "
+                "it gave you.",
+                "Name that download: --submissions DIR_OR_ZIP",
+            )
     with gradebook_of(course, gradebook, create=False, reads=True) as book:
         section_of(book, section)
         unclaimed = enrollment.unclaimed(book)
@@ -100,10 +110,9 @@ def feedback(
     if submissions and targets:
         download = find_submissions(current_folder() / submissions, course.lessons, roster, None)
         parts = {submission.student: submission.uploads for submission in download}
-        numbers = moodle_numbers(current_folder() / submissions, roster or [])
+        numbers = entry_numbers(current_folder() / submissions, roster or [])
         for page in learners:  # the roster's numbers are for another assignment
-            if page.learner.student in numbers:
-                page.learner.columns["moodle_id"] = numbers[page.learner.student]
+            page.learner.columns |= numbers.get(page.learner.student, {})
     new = [page.learner.name or page.learner.student for page in learners if page.path in changed]
     names = f": {plain(', '.join(new), 200)}" if len(new) <= NAMED else ""
     echo(
@@ -135,6 +144,7 @@ def show_delivery(delivery: "Delivery", path: Path, kind: str) -> None:
     if nameless := delivery.nameless:
         first = ", ".join(plain(student, 40) for student in nameless[:10])
         warn(
-            f"Not in it: {count(len(nameless), 'page')}. {kind.title()}'s download has no name for "
+            f"Not in it: {count(len(nameless), 'page')}. {SYSTEMS[kind].title}'s download has no "
+            f"name for "
             f"{first}{', ...' if len(nameless) > 10 else ''}."
         )

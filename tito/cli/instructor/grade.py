@@ -36,6 +36,7 @@ from tito.cli.instructor.options import (
 )
 from tito.cli.instructor.run_progress import report_when_stopped, show_class_progress
 from tito.errors import MachineError
+from tito.grading.lms import having, joined
 
 if TYPE_CHECKING:
     from tito.grading.gradebook.gradebook import Gradebook
@@ -51,7 +52,7 @@ SubmittedOption = Annotated[
         "--submitted",
         metavar="TIME_OR_CSV",
         help="When this batch was submitted: a time such as 2026-12-01T23:59+01:00, or a CSV of "
-        "ids and times, such as Moodle's grading worksheet or Gradescope's grades.",
+        f"ids and times, such as {joined(s.time_table for s in having('time_table').values())}.",
     ),
 ]
 Students = Annotated[

@@ -31,6 +31,7 @@ from tito.cli.instructor.options import (
     tell_points_lost,
 )
 from tito.errors import TitoError, UsageError
+from tito.grading.lms import formats, having, id_columns, joined
 
 if TYPE_CHECKING:
     from tito.grading.gradebook.enrollment import Enrollment
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
     from tito.grading.gradebook.requested_changes import RequestedChange
     from tito.lesson.course import Root
 
+LISTS = [system.title for system in having("class_list").values()]
+FOLDERS = [
+    f"for {name} {system.export}"
+    for name, system in having("export").items()
+    if system.export != "a file"
+]
 Learner = Annotated[
     str | None, typer.Argument(metavar="[STUDENT]", help="The learner's id, name or email address.")
 ]
@@ -95,9 +102,9 @@ RosterCsv = Annotated[
     Path | None,
     typer.Argument(
         metavar="[CSV]",
-        help="A class list from Canvas, Moodle, Brightspace, Gradescope, Google or GitHub "
-        "Classroom, Classroom 50 or Excel; or your own, with the column `student` and any of name, "
-        "email, section, id, sis_login_id, ... Without it: list the class.",
+        help=f"A class list from {joined([*LISTS, 'Excel'])}; or your own, with the column "
+        "`student` and any of name, email, section, id, sis_login_id, ... Without it: list the "
+        "class.",
     ),
 ]
 IdColumn = Annotated[
@@ -105,8 +112,7 @@ IdColumn = Annotated[
     typer.Option(
         metavar="NAME",
         help="The column with the ids. Default: the column that the gradebook uses already, or the "
-        "first of these that differs for all learners: student, sis_login_id, username, "
-        "sis_user_id, idnumber, sid, email, github, canvas_id, id, moodle_id.",
+        f"first of these that differs for all learners: {', '.join(id_columns())}.",
     ),
 ]
 WholeClass = Annotated[
@@ -132,15 +138,14 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="csv, canvas, brightspace, moodle, gradescope or classroom50.",
+        help=f"{joined(formats())}.",
     ),
 ]
 Output = Annotated[
     Path | None,
     typer.Option(
         metavar="PATH",
-        help="A file. For gradescope a folder, for classroom50 a folder with the classroom's short "
-        "name. Default: print.",
+        help=f"A file. {', '.join(FOLDERS).capitalize()}. Default: print.",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
@@ -451,11 +456,8 @@ def gradebook_export(
     if output:
         files = f"{count} file{'s' * (count != 1)} written." if count else "nothing has changed."
         echo(f"{output}: {files}")
-    if kind == "gradescope":
-        echo(
-            "Gradescope cannot import these files: its own autograder must write them. To grade "
-            "there, use tito release --gradescope."
-        )
+    if kind in exports.EXPORTS and (note := exports.EXPORTS[kind].export_note):
+        echo(note)
 
 
 def write_export(chosen: "Selection", kind: str, output: Path | None, force: bool) -> int:

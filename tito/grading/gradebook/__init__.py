@@ -11,7 +11,7 @@ database.py    connections, transactions, the version of the schema
 run_lock.py    the lock that allows only one run at a time
 learners.py    rows of learners: find, lock and save them
 enrollment.py  who is in the class: rosters, who left, merged ids, strangers
-class_lists.py the list of a class as Canvas, Moodle, Gradescope, ... write it
+class_lists.py the list of a class as a system of `lms/` writes it, or your own
 result_store.py  the results of a submission
 history.py     an entry for each change of a grade
 instructions.py  overrides, judgements and extensions that follow from the history
@@ -32,9 +32,9 @@ answers.py     free answers: reading and judging them, changing their rubrics
 Exports and views:
 
 exercise_table.py  how a class did in each exercise
-exports.py     files for other systems
+exports.py     the grades as plain values, and files for other systems
 feedback.py    a page for each learner
-deliver.py     zips of these pages for Moodle and Canvas, and a table for a mail merge
+deliver.py     zips of these pages for other systems, and a table for a mail merge
 html_pages.py  names and writes the files of pages; `*.html`: their templates, see `tito/html.py`
 views.py       output for the terminal
 """

@@ -1,9 +1,7 @@
-"""Read class lists of other programs: Canvas's gradebook, Moodle's participants and grading
-worksheets, Brightspace, Gradescope, Google Classroom, GitHub Classroom, Classroom 50, Excel.
+"""Read class lists of other programs: of the systems in `lms/`, of Excel, or your own.
 
-`read` converts any of them, or your own CSV, into lines of {our column: text}. `choose` selects the
-column of the ids. Lines that are not learners (Canvas's points possible, its test student, Google's
-class average, staff) are left out and counted.
+`read` converts any of them into lines of {our column: text}. `choose` selects the column of the
+ids. Lines that are not learners (a system's own rows, staff) are left out and counted.
 """
 
 import re
@@ -12,47 +10,15 @@ from pathlib import Path
 
 from tito.csv_tables import decoded, normalised, ours, table
 from tito.errors import UsageError
+from tito.grading.lms import SYSTEMS, id_columns
+from tito.grading.lms.system import System
 from tito.grading.roster import Learner, learner_of, shown
 
-# A learner's id comes from the first of these columns in which every line has a different text.
-# Logins come before numbers, because file names contain them and people read them. Moodle's number
-# is last, because it differs between assignments.
-ORDER = (
-    "student",
-    "identifier",
-    "sis_login_id",
-    "username",
-    "org_defined_id",
-    "sis_user_id",
-    "idnumber",
-    "sid",
-    "email",
-    "github",
-    "canvas_id",
-    "id",
-    "moodle_id",
-)
-OWN, CANVAS, MOODLE, BRIGHTSPACE, GOOGLE, GITHUB, CLASSROOM50, GRADESCOPE, TABLE = (
-    "a roster",
-    "Canvas's gradebook",
-    "a list of Moodle's",
-    "a list of Brightspace's",
-    "the grades of Google Classroom",
-    "a roster of GitHub Classroom",
-    "a roster of Classroom 50",
-    "a roster of Gradescope",
-    "a table",
-)
-# How Moodle calls them in German, French and Spanish. Other systems also have the English words.
-FULL_NAMES = {"vollständiger_name", "nom_complet", "nombre_completo"}
-MAIL = {"email_address", "e-mail-adresse", "adresse_de_courriel", "dirección_de_correo"}
+OWN, TABLE = "a roster", "a table"
 STAFF = re.compile(
     r"(?i)\b(instructor|teacher|professor|ta|head-ta|reader|staff|observer|designer|manager|owner"
     r"|trainer|dozent|tutor|admin)\b|lehrende|verwalter"
 )
-# The first lines of Google Classroom's grades, in the place of a last name.
-NO_LEARNERS = ("date", "points", "class average")
-PARTICIPANT = re.compile(r"(?:participant|teilnehmer(?:/in|in)?) ?(\d+)|[^\W\d][^\d]*?(\d+)", re.I)
 ROUNDED = re.compile(r"\d([.,]\d+)?E\+\d+", re.I)  # 1.23457E+11: a number that Excel shortened
 
 
@@ -83,10 +49,10 @@ def read(path: Path) -> RosterFile:
     """
     text, remarks = decoded(path)
     (start, written), *rows = table(path, text)
-    source, columns = _headers(path, start, written)
+    system, source, columns = _headers(path, start, written)
     class_list = RosterFile(str(path), source, columns, [], remarks=remarks)
     for number, row in rows:
-        _add(class_list, number, row)
+        _add(class_list, system, number, row)
     names = dict.fromkeys(name for _, line in class_list.lines for name in line)
     class_list.columns = list(names) or [name for name in columns if name]
     if not class_list.lines:
@@ -105,7 +71,7 @@ def choose(class_list: RosterFile, wanted: str | None = None, remembered: str | 
     Raises UsageError when there is no such column, or its cells do not tell the learners apart.
     """
     path, columns = class_list.path, class_list.columns
-    known = [name for name in ORDER if name in columns]
+    known = [name for name in id_columns() if name in columns]
     if wanted and ours(wanted) not in columns:
         raise UsageError(
             f"{path} has no column {wanted!r}; there are: {', '.join(columns)}.",
@@ -142,79 +108,47 @@ def learners_of(class_list: RosterFile, id_column: str) -> list[Learner]:
     return [learner_of(line[id_column], line) for _, line in class_list.lines]
 
 
-def _headers(path: Path, line: int, written: list[str]) -> tuple[str, list[str]]:
-    """(source, our names of the columns). "" for a column without a header."""
+def _headers(path: Path, line: int, written: list[str]) -> tuple[System | None, str, list[str]]:
+    """(the system whose list it is, what it is, our names of the columns). "" for a column without
+    a header. A list with the column `student` is your own, unless a system calls it otherwise.
+    """
     names = [normalised(name) for name in written]
-    source, columns = TABLE, [ours(name) for name in names]
-    if {"ID", "SIS Login ID", "Section"} <= set(written) and (
-        written[0] == "Student" or written[:2] == ["LastName", "FirstName"]
-    ):
-        source = CANVAS
-        ours_there = {"student": "name", "lastname": "last_name", "firstname": "first_name"}
-        columns = [ours_there.get(name, name) for name in names]
-    elif "student" in names:
-        source, columns = OWN, names
-    elif {"username", "github_id"} <= set(columns):
-        source = CLASSROOM50
-    elif {"identifier", "github_username"} <= set(names):
-        source = GITHUB
-    elif {"orgdefinedid", "end-of-line_indicator"} & set(names):
-        source = BRIGHTSPACE
-        columns = ["" if name == "end-of-line_indicator" else name for name in columns]
-    elif "sid" in columns:
-        source = GRADESCOPE
-    elif {"identifier", *FULL_NAMES} & set(columns + names) or (
-        {"first_name", "last_name"} <= set(columns) and MAIL & set(names)
-    ):
-        source = MOODLE
-        number = "id" if "vollständiger_name" in names else "identifier"
-        columns = ["moodle_id" if name == number else name for name in columns]
+    known = ((system, system.columns(written)) for system in SYSTEMS.values() if written)
+    of_systems = ((system, columns) for system, columns in known if columns)
+    system, columns = next(of_systems, (None, [ours(name) for name in names]))
+    if "student" in columns:
+        system, source, columns = None, OWN, names
+    else:
+        source = system.class_list if system else TABLE
     for name in columns:
-        # Canvas and Moodle may have two assignments or fields of one name; their first one counts.
-        doubled = columns.count(name) > 1 and (source == OWN or name in (*ORDER, "name"))
+        # A system may have two assignments or fields of one name; the first one counts.
+        doubled = columns.count(name) > 1 and (source == OWN or name in (*id_columns(), "name"))
         if name and doubled:
             raise UsageError(
                 f"{path}:{line}: the column {name!r} is there {columns.count(name)} times.",
                 "Rename or delete one.",
             )
-    return source, columns
+    return system, source, columns
 
 
-def _add(class_list: RosterFile, number: int, row: list[str]) -> None:
+def _add(class_list: RosterFile, system: System | None, number: int, row: list[str]) -> None:
     """Add a line, or what it has that is no learner to `left_out`."""
-    source, columns = class_list.source, class_list.columns
+    columns = class_list.columns
     line: dict[str, str] = {}
     for name, text in zip(columns, row + [""] * (len(columns) - len(row))):
         if name:
             line.setdefault(name, text)
-    if source == OWN:
-        class_list.lines.append((number, line))
-        return
-    parts = (line.get("first_name"), line.get("last_name"))
-    name = line.get("name") or " ".join(filter(None, parts))
-    if name or {"name", "first_name", "last_name"} & line.keys():
-        line["name"] = name  # a list without names leaves the names as they are
-    is_test = name.casefold() in ("student, test", "test student") and not line.get("sis_user_id")
-    if source == CANVAS and (is_test or not line["id"]):
-        # Without a name it is the row that says which columns are posted by hand.
-        class_list.left_out += [name] if name else []
-        return
-    if STAFF.search(line.get("role", "")) and source != TABLE:
-        class_list.left_out.append(f"{name} ({line['role']})")
-        return
-    if name.casefold() in NO_LEARNERS and not line.get("email"):
-        class_list.source = GOOGLE
-        class_list.left_out.append(name)
-        return
-    if source == CLASSROOM50:
-        line["github"] = line["username"]
-    if source == GITHUB:
-        line["name"] = line.get("name") or line["identifier"]
-    if source == BRIGHTSPACE:  # it writes "#" before ids, so that a spreadsheet leaves them alone
-        for column in {"username", "org_defined_id"} & line.keys():
-            line[column] = line[column].removeprefix("#")
-    if "moodle_id" in line and (form := PARTICIPANT.fullmatch(line["moodle_id"])):
-        line["moodle_id"] = form[1] or form[2]
+    if class_list.source != OWN:
+        parts = (line.get("first_name"), line.get("last_name"))
+        name = line.get("name") or " ".join(filter(None, parts))
+        if name or {"name", "first_name", "last_name"} & line.keys():
+            line["name"] = name  # a list without names leaves the names as they are
+        if system and not system.learner(line):
+            class_list.left_out += [name] if name else []
+            return
+        if system and STAFF.search(line.get("role", "")):
+            class_list.left_out.append(f"{name} ({line['role']})")
+            return
     class_list.lines.append((number, line))
 
 

@@ -11,12 +11,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from tito.grading.arrival import SAID, Arrived, merged
+from tito.grading.arrival import Arrived, merged
 from tito.grading.gradebook import late
 from tito.grading.gradebook.grade import Grade, Lateness, Override
 from tito.grading.gradebook.instructions import Instructions
 from tito.grading.gradebook.learners import LearnerRow
 from tito.grading.gradebook.rubric import GradedAnswer
+from tito.grading.lms import said
 from tito.grading.result import LessonResult
 
 
@@ -132,7 +133,7 @@ def lateness_of(
     days = late.lateness(arrived, due, extension, rules.grace)
     percent, source = late.percent(days, rules), ""
     if marked and not extension:
-        percent, source = rules.mark_percent, f"marked {SAID.get(how, how)}"
+        percent, source = rules.mark_percent, f"marked {said(how)}"
     if free:
         percent = Decimal(0)
     return Lateness(

@@ -1,8 +1,8 @@
 """Open the database of a gradebook: its URL, connections, transactions and schema.
 
-The database is SQLite by default, or any that SQLAlchemy supports, by URL. A database with an older
-schema gets the tables that it lacks when it is first written. One with an unknown schema is refused
-and not changed.
+The database is SQLite by default, or another one by URL; `tito grade` needs SQLite or PostgreSQL,
+which it can lock. A database with an older schema gets today's tables when it is first written. One
+with an unknown schema is refused and not changed.
 """
 
 import re
@@ -320,10 +320,11 @@ def _has_tables(database: sql.Connection) -> bool:
 
 
 def _add_tables(database: sql.Connection) -> None:
-    """Add the tables that an older schema lacks."""
+    """Make an older schema today's: add the tables that it lacks, drop the one that is no more."""
     query = sql.select(SETTING.c.value).filter_by(name="schema").with_for_update()
     if database.execute(query).scalar_one() != SCHEMA:
         TABLES.create_all(database)
+        database.exec_driver_sql("DROP TABLE IF EXISTS run")  # of schema 1
         database.execute(sql.update(SETTING).filter_by(name="schema").values(value=SCHEMA))
 
 

@@ -1,13 +1,5 @@
-"""Deliver feedback pages: zips for Moodle and Canvas, and a table for a mail merge.
-
-moodle  `NAME_NUMBER_assignfeedback_file_feedback.html` for each learner: what Moodle's "Upload
-        multiple feedback files in a zip" finds them by. The number is in Moodle's download
-        (`NAME_NUMBER_assignsubmission_file`), or in the roster's column moodle_id or identifier;
-        each assignment of Moodle has other numbers
-canvas  the names in Canvas's download, which hold the numbers of learner and file: Canvas takes
-        no others. It turns each page into a comment with the name of the file that was handed in;
-        so the comment on a zip is a zip that holds the page
-mail    a CSV file with a line for each learner: student, name, email, page, points, max_points
+"""Deliver feedback pages: a zip for each system that takes one (see `lms/`), and a table for a mail
+merge, a CSV file with a line for each learner: student, name, email, page, points, max_points.
 
 Each contains only pages that changed since the last delivery of its kind, for learners who are in
 the class. The file `RECORD` in the folder of the pages saves what was delivered.
@@ -15,7 +7,6 @@ the class. The file `RECORD` in the folder of the pages saves what was delivered
 
 import hashlib
 import json
-import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,16 +15,14 @@ from typing import Any
 
 from tito import files
 from tito.csv_tables import Id, line
-from tito.errors import UsageError
-from tito.grading import roster
 from tito.grading.gradebook import late
 from tito.grading.gradebook.feedback import FeedbackPage
+from tito.grading.lms import SYSTEMS
 from tito.grading.submission import Upload
 
 RECORD = ".delivered.json"
 PAGE = "feedback.html"
-CANVAS = re.compile(r"(?P<ids>[^_]+(?:_late)?_\d+_\d+)_.+", re.I | re.S)
-UNFIT = re.compile(r"[\x00-\x1f/\\:_]+")  # in Moodle's names, _ separates the parts
+MAIL = "mail"  # the kind of the table
 
 
 Parts = Sequence[Upload]  # of what a learner handed in
@@ -45,32 +34,6 @@ class Delivery:
 
     students: list[str] = field(default_factory=list)
     nameless: list[str] = field(default_factory=list)
-
-
-def moodle_name(page: FeedbackPage, parts: Parts) -> str | None:
-    """The name of a learner's page in Moodle's zip, or None: nothing tells their number."""
-    for part in parts:
-        if scheme := roster.MOODLE.fullmatch(part.name):
-            return _moodle_name(scheme["name"], scheme["id"])
-    columns = page.learner.columns
-    number = re.search(r"\d+$", columns.get("moodle_id") or columns.get("identifier") or "")
-    return _moodle_name(page.learner.name, number[0]) if number else None
-
-
-def _moodle_name(name: str, number: str) -> str:
-    return f"{UNFIT.sub(' ', name).strip() or 'learner'}_{number}_assignfeedback_file_{PAGE}"
-
-
-def canvas_name(page: FeedbackPage, parts: Parts) -> str | None:
-    """The name of a learner's page, or of the zip with it, in Canvas's zip, or None."""
-    for part in parts:
-        if scheme := CANVAS.fullmatch(part.name):
-            return f"{scheme['ids']}_feedback.{'html' if part.kind == 'file' else 'zip'}"
-    return None
-
-
-NAMES = {"moodle": moodle_name, "canvas": canvas_name}
-KINDS = (*NAMES, "mail")
 
 
 def deliver(
@@ -98,7 +61,7 @@ def deliver(
             digest = hashlib.sha256(page.path.read_bytes()).hexdigest()
             if sent.get(student) == digest and not everyone:
                 continue
-            name = NAMES[kind](page, parts.get(student, ())) if kind in NAMES else ""
+            name = _name(kind, page, parts.get(student, ()))
             if name is None:
                 delivery.nameless.append(student)
                 continue
@@ -106,21 +69,16 @@ def deliver(
             delivery.students.append(student)
             sent[student] = digest
         if chosen:
-            files.write_private(path, _zip(chosen) if kind in NAMES else _mail(chosen, folder))
+            files.write_private(path, _mail(chosen, folder) if kind == MAIL else _zip(chosen))
         deliveries[kind] = delivery
     files.write_private(folder / RECORD, json.dumps(record, indent=1))
     return deliveries
 
 
-def refuse(paths: list[Path], force: bool) -> None:
-    """Raise UsageError when one of these is there already, and `force` is not set."""
-    for path in paths:
-        if path.is_dir():
-            raise UsageError(f"{path} is a folder.", "Name a file.")
-        if path.exists() and not force:
-            raise UsageError(
-                f"{path} is there already.", "Name another file, or overwrite it with --force."
-            )
+def _name(kind: str, page: FeedbackPage, parts: Parts) -> str | None:
+    """The name of a learner's page in the zip for a system; None: nothing says it."""
+    learner = page.learner
+    return "" if kind == MAIL else SYSTEMS[kind].feedback(learner.name, learner.columns, parts)
 
 
 def _record(folder: Path) -> dict[str, dict[str, str]]:

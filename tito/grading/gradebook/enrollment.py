@@ -84,7 +84,7 @@ def enroll(
 
     who          does so, for the history
     id_column    the column whose texts are the ids; None: the one that the book remembers, or the
-                 first of `class_lists.ORDER` that tells the learners apart
+                 first of `lms.id_columns` that tells the learners apart
     whole_class  whether everybody in the class is in it: learners of the book who are not have left
 
     Raises UsageError for a damaged list, and where a book with grades has its ids from another

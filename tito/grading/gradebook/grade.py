@@ -10,8 +10,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from tito.grading.arrival import SAID
 from tito.grading.gradebook import late, rubric
+from tito.grading.lms import said
 from tito.grading.result import CheckResult, LessonResult
 from tito.grading.roster import Learner
 
@@ -115,8 +115,8 @@ class Lateness:
     """When a submission arrived, and what that costs.
 
     arrived          or None when unknown
-    how              the source of the time, or of the mark late or in time: a key of
-                     arrival.SAID; "" without any
+    how              the source of the time, or of the mark late or in time, as in
+                     arrival.Arrived; "" without any
     marked           whether the collector marked it late and no time is known; with an extension
                      given here that costs nothing
     due              the date that counts for this learner, extension included, or None
@@ -228,9 +228,9 @@ class Grade:
         if not how:
             return "arrived at an unknown time" if self.result.is_work else ""
         if arrived:
-            return f"arrived {arrived:%Y-%m-%d %H:%M} UTC, {SAID.get(how, how)}"
+            return f"arrived {arrived:%Y-%m-%d %H:%M} UTC, {said(how)}"
         marked = "late" if self.lateness.marked else "in time"
-        return f"marked {marked} {SAID.get(how, how)}"
+        return f"marked {marked} {said(how)}"
 
     def check_points(self, check: CheckResult) -> Decimal:
         """The points of a check that count: by hand or earned, before the late rules."""

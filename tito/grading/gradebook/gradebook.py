@@ -28,10 +28,10 @@ from tito.grading.gradebook.instructions import Instructions
 from tito.grading.gradebook.learners import LearnerRow, check_learner
 from tito.grading.gradebook.result_store import RESULT_COLUMNS, ResultRow, Saving, save
 from tito.grading.gradebook.tables import (
+    BEGUN,
     CHANGE,
     LEARNER,
     RESULT,
-    RUN,
     SECRET,
     SETTING,
     TABLES,
@@ -74,14 +74,14 @@ class Gradebook:
 
     @contextmanager
     def copied(self) -> Iterator["Gradebook"]:
-        """A temporary copy of this gradebook, for a dry run. Run lock and graded texts are not
-        copied: the texts are most of its bytes, and no grade depends on them.
+        """A temporary copy of this gradebook, for a dry run. What a run has begun and graded texts
+        are not copied: the texts are most of its bytes, and no grade depends on them.
         """
         there = sql.inspect(self.engine).get_table_names()  # of an older schema, not all
         tables = [
             table
             for table in TABLES.sorted_tables
-            if table not in (RUN, TEXT) and table.name in there
+            if table not in (BEGUN, TEXT) and table.name in there
         ]
         with (
             tempfile.TemporaryDirectory(prefix="tito-trial-") as folder,

@@ -8,7 +8,7 @@
     percent_per_day = 10     # of the points earned, per started day after the grace
     at_most_percent = 50     # however late (100 when left out)
     mark_percent = 20        # what a late mark without a time costs (0 when left out)
-    zone = "Europe/Berlin"   # of days, and of times that name no zone, as in Moodle's worksheet
+    zone = "Europe/Berlin"   # of days, and of times that name no zone, as in a worksheet
 
     [grading.due]
     tensor = 2026-12-01T23:59:00+01:00
@@ -172,7 +172,7 @@ def penalised(points: Decimal, percent: Decimal) -> Decimal:
 def reason(days: int, percent: Decimal, how: str = "") -> str:
     """Lateness in words: "2 days late: -20 %", or "2 days late" where that costs nothing.
 
-    how  who marked it late: "marked by Canvas"; "" where the time is known
+    how  who marked it late: "marked by NAME"; "" where the time is known
 
     Empty when it was in time.
     """

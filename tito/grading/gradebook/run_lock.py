@@ -1,29 +1,29 @@
 """A lock, so that only one run at a time grades into a gradebook.
 
-A run holds the lock until it ends. If its process was killed, the next run takes the lock over: on
-the same machine at once, on another machine after the lock has not been renewed for some minutes.
-The lock also records which submissions its run has begun, so that after a kill the next run knows
-which submissions may have caused it.
+Beside an SQLite file it is a locked file, in PostgreSQL an advisory lock. Both end with the process
+that holds them, also when it was killed. Two records are in the gradebook: the setting RUN says who
+grades, or graded last, where and since when; and the table `begun` has the submissions that the run
+has begun, so that after a kill the next run knows which submissions may have caused it.
 """
 
 import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from datetime import datetime, timedelta
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from tito.errors import MachineError, TitoError, UsageError
-from tito.grading.gradebook.database import split_rows, write
+from tito.errors import MachineError, UsageError
+from tito.grading.gradebook.database import display_url, split_rows, transaction, write
 from tito.grading.gradebook.gradebook import Gradebook
-from tito.grading.gradebook.tables import RUN, clean, learner_id, now, sql
+from tito.grading.gradebook.tables import BEGUN, SETTING, clean, learner_id, now, sql
 
-LEASE = timedelta(minutes=10)  # two machines' clocks may differ by this minus RENEW
-RENEW = 60  # seconds after which the lock is renewed
-ENDED = "ZX"  # states of a process that has ended, but whose parent has not collected it
-FIRST_NAMESPACE = "pid:[4026531836]"  # that of processes in no container
+RUN = "run"  # the name of the setting
+WAIT = 2  # seconds: a server needs a moment to notice that a run was killed
+TITO = 0x7469746F  # PostgreSQL's locks have two numbers: this one, and one of the schema
+# A server gives up a run whose machine does not answer for 60 + 6 * 10 seconds.
+KEEPALIVES = {"tcp_keepalives_idle": 60, "tcp_keepalives_interval": 10, "tcp_keepalives_count": 6}
 
 # {(learner, hash of the submission and of everything that decides its results): its judge's deaths}
 Begun: TypeAlias = dict[tuple[str, str], int]
@@ -35,36 +35,22 @@ class RunLock:
     begun  submissions that were begun and have not ended, at first submissions of a killed run
     """
 
-    def __init__(self, book: Gradebook, process: str, begun: Begun) -> None:
-        self.engine, self.process, self.begun = book.engine, process, begun
-        self._renewed = time.monotonic()
+    def __init__(self, book: Gradebook, begun: Begun) -> None:
+        self.engine, self.begun = book.engine, begun
 
     def keep(self, begun: Begun) -> None:
-        """Save `begun`, and renew the lock."""
+        """Save `begun`."""
         if begun == self.begun:
             return
         self.begun = dict(begun)
-        rows = [[learner_id(student), work, times] for (student, work), times in begun.items()]
-        self._write(begun=rows)
+        rows = [(learner_id(student), work, deaths) for (student, work), deaths in begun.items()]
 
-    def renew(self) -> None:
-        """Renew the lock, when it is time to."""
-        if time.monotonic() - self._renewed > RENEW:
-            self._write()
+        def replace(database: sql.Connection) -> None:
+            database.execute(sql.delete(BEGUN))
+            if rows:
+                database.execute(sql.insert(BEGUN).values(rows))
 
-    def release(self) -> None:
-        self._write(process="")
-
-    def _write(self, **values: object) -> None:
-        query = sql.update(RUN).filter_by(process=self.process)
-        query = query.values(values | {"renewed": now()})
-        if not write(self.engine, lambda database: database.execute(query).rowcount):
-            raise MachineError(
-                "Another run has taken this gradebook over, since this one had stopped for more "
-                f"than {LEASE.seconds // 60} minutes.",
-                "The results so far are saved. Run the command again when the other run has ended.",
-            )
-        self._renewed = time.monotonic()
+        write(self.engine, replace)
 
 
 @contextmanager
@@ -73,72 +59,64 @@ def hold(book: Gradebook, who: str) -> Iterator[RunLock]:
 
     Raises UsageError while another run holds it: who, on which machine, since when.
     """
-    process = process_name()
+    words = (
+        f"{clean(who)} is grading into this gradebook already: process {os.getpid()} on "
+        f"{socket.gethostname()}, since {now():%Y-%m-%d %H:%M} UTC."
+    )
 
-    def take(database: sql.Connection) -> Begun:
-        rows, damaged = split_rows(database, sql.select(RUN).with_for_update(), RUN)
-        if damaged:
-            database.execute(sql.delete(RUN))
-        row = next(iter(rows), None)
-        if row and row.process != process and is_alive(row.process, row.renewed):
-            host, pid = row.process.split(" ")[:2]
-            raise UsageError(
-                f"{row.who} is grading into this gradebook already: process {pid} on {host}, since "
-                f"{row.since:%Y-%m-%d %H:%M} UTC.",
-                "Only one run at a time is possible: wait until it has ended.",
-            )
-        values = {"process": process, "who": clean(who), "since": now(), "renewed": now()}
-        if row:
-            database.execute(sql.update(RUN).values(values))
-        else:
-            database.execute(sql.insert(RUN).values(values | {"id": 1, "begun": []}))
-        return {(student, work): times for student, work, times in (row.begun if row else ())}
+    def begin(database: sql.Connection) -> Begun:
+        database.execute(sql.delete(SETTING).filter_by(name=RUN))
+        database.execute(sql.insert(SETTING).values(name=RUN, value=words))
+        rows, _ = split_rows(database, sql.select(BEGUN), BEGUN)
+        return {(row.student, row.work): row.deaths for row in rows}
 
-    lock = RunLock(book, process, write(book.engine, take))
-    try:
-        yield lock
-    except BaseException:
-        with suppress(TitoError):  # the error that ends the run says more
-            lock.release()
-        raise
-    lock.release()
+    engine = book.engine
+    lock = _advisory_lock if engine.dialect.name == "postgresql" else _file_lock
+    with lock(engine) as is_held:
+        if not is_held:
+            with transaction(engine) as database:
+                query = sql.select(SETTING.c.value).filter_by(name=RUN)
+                raise UsageError(
+                    database.execute(query).scalar() or "Another run has just begun to grade.",
+                    "Only one run at a time is possible: wait until it has ended.",
+                )
+        yield RunLock(book, write(engine, begin))
 
 
-def process_name(pid: int | None = None) -> str:
-    """An identifier of this or another process: machine, process number, start time."""
-    pid = pid or os.getpid()
-    try:
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        start = "ended" if words[0] in ENDED else words[19]
-    except (OSError, IndexError):
-        start = ""
-    return f"{_machine()} {pid} {start}"[:255]
+@contextmanager
+def _file_lock(engine: sql.Engine) -> Iterator[bool]:
+    import filelock
+
+    if not (engine.dialect.name == "sqlite" and engine.url.database):
+        raise UsageError(
+            f"The gradebook {display_url(engine.url)} cannot be locked for a run.",
+            "Use a file, or a PostgreSQL database.",
+        )
+    path = os.path.realpath(engine.url.database)
+    try:  # who may write the gradebook may lock it, too
+        lock = filelock.FileLock(f"{path}.lock", WAIT, mode=Path(path).stat().st_mode & 0o666)
+        lock.acquire()
+    except filelock.Timeout:
+        yield False
+        return
+    except (OSError, NotImplementedError) as error:
+        raise MachineError(
+            f"The gradebook {path} cannot be locked with {path}.lock: {error}.",
+            "Put it into a folder of this machine in which you may write.",
+        ) from None
+    with lock:
+        yield True
 
 
-def _machine() -> str:
-    """This machine, or the container: process numbers mean nothing outside of it."""
-    try:
-        space = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        space = FIRST_NAMESPACE
-    name = socket.gethostname().replace(" ", "-")
-    return name if space == FIRST_NAMESPACE else f"{name}/{space[5:-1]}"
-
-
-def is_alive(process: str, renewed: datetime) -> bool:
-    """Whether the process with this name may still be busy. renewed: when it renewed its lock."""
-    machine, _, rest = process.partition(" ")
-    if not machine:  # it ended
-        return False
-    if machine != _machine():
-        return renewed + LEASE > now()
-    pid = int(rest.split(" ")[0])
-    if process != process_name(pid):
-        return False
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        pass
-    except OSError:
-        return False
-    return True
+@contextmanager
+def _advisory_lock(engine: sql.Engine) -> Iterator[bool]:
+    """A lock that belongs to an open transaction, and so to the connection of this run."""
+    schema = sql.func.hashtext(sql.func.current_schema())
+    attempt = sql.select(sql.func.pg_try_advisory_xact_lock(TITO, schema))
+    with transaction(engine) as database:
+        for name, value in KEEPALIVES.items():
+            database.execute(sql.select(sql.func.set_config(name, str(value), True)))
+        until = time.monotonic() + WAIT
+        while not (is_held := database.execute(attempt).scalar()) and time.monotonic() < until:
+            time.sleep(0.1)
+        yield bool(is_held)

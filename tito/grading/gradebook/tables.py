@@ -15,9 +15,9 @@ rubric    every version of each item of the questions' rubrics; the newest holds
 text      graded lesson files and free answers, by SHA-256, so that equal files need one row
 work      the graded submissions, by the hash of the submission and everything else that its results
           depend on, with these results: such a submission is not graded again
-run       a single row: the process that grades now, or graded last, see `run_lock.py`
+begun     the submissions that the run which grades now, or was killed, has begun: `run_lock.py`
 tito_gradebook  settings of the gradebook: the version of its schema, which also identifies a
-          database as a gradebook, and the column of the rosters that has the ids
+          database as a gradebook, the column of the rosters that has the ids, and who grades now
 """
 
 import hashlib
@@ -194,13 +194,9 @@ def are_seen(value: list[Any]) -> bool:
     return all(len(one) == 4 and are_texts(one) for one in value)
 
 
-def are_begun(value: list[Any]) -> bool:
-    return all(are_texts([who, work]) and type(times) is int for who, work, times in value)
-
-
 TABLES = sql.MetaData()
 SCHEMA = "2"  # a change of these tables makes it 3
-OLDER = {"1": {"entry"}}  # {an older schema that can be opened: the tables that it lacks}
+OLDER = {"1": {"entry", "begun"}}  # {an older schema that can be opened: the tables that it lacks}
 SETTING = sql.Table(
     "tito_gradebook",
     TABLES,
@@ -306,16 +302,12 @@ WORK = sql.Table(
     # [[lesson, key, entry, sha256]]: Unchanged
     sql.Column("seen", Json(list, are_seen), nullable=False),
 )
-RUN = sql.Table(
-    "run",
+BEGUN = sql.Table(
+    "begun",
     TABLES,
-    sql.Column("id", sql.Integer, primary_key=True),  # always 1
-    sql.Column("process", Name(255), nullable=False),  # run_lock.process_name; "": it ended
-    sql.Column("who", Words, nullable=False),
-    sql.Column("since", Moment, nullable=False),
-    sql.Column("renewed", Moment, nullable=False),
-    # [[student, work, deaths of its judge]]
-    sql.Column("begun", Json(list, are_begun), nullable=False),
+    sql.Column("student", Name(LONGEST), primary_key=True),
+    sql.Column("work", Name(64), primary_key=True),
+    sql.Column("deaths", Whole, nullable=False),  # of its judge
 )
 
 

@@ -18,29 +18,19 @@ from datetime import timezone
 from pathlib import Path
 
 from tito.errors import TitoError, UsageError
-from tito.grading.arrival import Arrived
 from tito.grading.intake.archives import Unreadable, some
-from tito.grading.intake.inbox import Inbox, Submitters, list_files, read_inbox
+from tito.grading.intake.inbox import Inbox, list_files, read_inbox
 from tito.grading.intake.submission_times import (
     Submitted,
     TimeTable,
-    arrival_by_name,
-    brightspace_arrival,
     read_time_table,
 )
-from tito.grading.roster import (
-    BRIGHTSPACE,
-    DECIDED,
-    GUESS,
-    MOODLE,
-    SURE,
-    Learner,
-    Roster,
-    entry_keys,
-    shown,
-)
+from tito.grading.lms import SYSTEMS, read_name
+from tito.grading.lms.system import Submitters
+from tito.grading.roster import DECIDED, GUESS, SURE, Learner, Roster, entry_keys, shown
 from tito.grading.setting import LIMITS, Limits
 from tito.grading.submission import Submission, Upload, natural_key
+from tito.grading.times import read_time
 from tito.lesson.course import Entry
 
 UPLOADS = 20  # of one learner that are looked at
@@ -84,12 +74,23 @@ def find_submissions(
     return submissions + _by_entry(strangers, dating, taken)
 
 
-def moodle_numbers(path: Path, roster: list[Learner]) -> dict[str, str]:
-    """{learner's id: number} of those whom the worksheets beside the submissions identify."""
+def entry_numbers(path: Path, roster: list[Learner]) -> dict[str, dict[str, str]]:
+    """{learner's id: {column of the roster: number}} of those whom the worksheets beside the
+    submissions identify.
+    """
     tables = _time_tables(read_inbox(Path(os.path.realpath(path)), []), None)
-    pairs = {(one.student, table.moodle_number(one)) for table in tables for one in roster}
-    count = Counter(number for _, number in pairs)
-    return {student: number for student, number in pairs if number and count[number] == 1}
+    found = {
+        (one.student, column, table.number(one))
+        for table in tables
+        for column in SYSTEMS[table.system].numbers[:1]
+        for one in roster
+    }
+    count = Counter((column, number) for _, column, number in found)
+    numbers: dict[str, dict[str, str]] = {}
+    for student, column, number in found:
+        if number and count[column, number] == 1:
+            numbers.setdefault(student, {})[column] = number
+    return numbers
 
 
 def _time_tables(inbox: Inbox, submitted: Submitted | None) -> list[TimeTable]:
@@ -106,36 +107,36 @@ def _time_tables(inbox: Inbox, submitted: Submitted | None) -> list[TimeTable]:
 
 
 class _Dating:
-    """Finds out when uploads arrived: from Gradescope, tables of times, Brightspace's names,
-    Canvas's mark, or else from the instructor.
+    """Finds out when uploads arrived: from metadata, tables of times, the names of entries, or else
+    from the instructor.
 
-    submitted  None: from Gradescope and Canvas's mark only
+    submitted  None: from metadata and marks only
     """
 
     def __init__(self, inbox: Inbox, tables: list[TimeTable], submitted: Submitted | None) -> None:
         self.submitters, self.tables = inbox.submitters, tables if submitted else []
-        self.submitted = submitted or Submitted()
+        self.reads_times, self.submitted = bool(submitted), submitted or Submitted()
         # A system names every entry of a download. A learner could name a single file like this.
-        stems, half = [upload.stem for upload in inbox.uploads], len(inbox.uploads) / 2
-        self.from_canvas = sum(bool(arrival_by_name(stem).how) for stem in stems) > half
-        self.from_brightspace = (
-            submitted and sum(map(bool, map(BRIGHTSPACE.fullmatch, stems))) > half
-        )
+        entries = filter(None, (read_name(upload.stem) for upload in inbox.uploads))
+        count = Counter(entry.system for entry in entries if entry.is_certain or entry.late)
+        self.systems = {name for name, times in count.items() if times > len(inbox.uploads) / 2}
 
     def dated(self, upload: Upload, learner: Learner | None = None) -> Upload:
         """The upload with when it arrived."""
         arrived, stem = upload.arrived, upload.stem
-        if time := self.submitters.get(upload.name, Submitters()).time:
-            arrived = Arrived(time, "gradescope")
+        if (known := self.submitters.get(upload.name, Submitters()).arrived).when:
+            arrived = known
         if not arrived.when:
             arrivals = (table.arrival(stem, learner) for table in self.tables)
             arrived = next((arrival for arrival in arrivals if arrival.when), arrived)
-        if not arrived.when and self.from_brightspace:
-            written = brightspace_arrival(stem, self.submitted.zone)
-            arrived = replace(arrived, when=written.when, how=written.how)
-        mark = arrival_by_name(stem)
-        if mark.late or self.from_canvas and mark.how:
-            arrived = replace(arrived, late=mark.late, how=arrived.how or mark.how)
+        entry = read_name(stem)
+        is_named = entry and entry.system in self.systems
+        if entry and entry.time and is_named and self.reads_times and not arrived.when:
+            where = f"The time in {shown(stem, 80)}"
+            time = read_time(entry.time, self.submitted.zone, where)
+            arrived = replace(arrived, when=time, how=entry.system)
+        if entry and (entry.late or is_named and entry.late is not None):
+            arrived = replace(arrived, late=entry.late, how=arrived.how or entry.system)
         if self.submitted.time and not arrived.when and arrived.late is not False:
             arrived = replace(arrived, when=self.submitted.time, how="--submitted")
         return replace(upload, arrived=replace(arrived, latest=arrived.when))
@@ -199,22 +200,20 @@ def _by_entry(
 def _without_texts(
     pairs: list[tuple[Upload, Notes]],
 ) -> tuple[list[tuple[Upload, Notes]], dict[str, list[Upload]]]:
-    """Without those that Moodle made for what was typed beside a file, and
+    """Without those that a system made for what was typed beside a file, and
     {name of the file's entry: [those]}.
     """
-    schemes = {upload.name: MOODLE.fullmatch(upload.stem) for upload, _ in pairs}
+    entries = {upload.name: read_name(upload.stem) for upload, _ in pairs}
     files = {
-        (scheme["name"], scheme["id"]): name
-        for name, scheme in schemes.items()
-        if scheme and scheme["kind"] == "file"
+        replace(entry, is_text=True): name
+        for name, entry in entries.items()
+        if entry and not entry.is_text
     }
     others: list[tuple[Upload, Notes]] = []
     texts: dict[str, list[Upload]] = {}
     for upload, notes in pairs:
-        scheme, file = schemes[upload.name], None
-        if scheme and scheme["kind"] == "onlinetext":
-            file = files.get((scheme["name"], scheme["id"]))
-        if file:
+        entry = entries[upload.name]
+        if file := files.get(entry) if entry else None:
             texts.setdefault(file, []).append(upload)
         else:
             others.append((upload, notes))

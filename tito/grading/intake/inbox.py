@@ -9,7 +9,6 @@ import csv
 import functools
 import io
 import os
-import re
 import stat
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
@@ -30,10 +29,10 @@ from tito.grading.intake.archives import (
     why_not_regular,
 )
 from tito.grading.intake.submission_times import is_worksheet
-from tito.grading.roster import BRIGHTSPACE, CANVAS, MOODLE
+from tito.grading.lms import SYSTEMS, having, read_name
+from tito.grading.lms.system import Submitters
 from tito.grading.setting import LIMITS, Limits
 from tito.grading.submission import ARCHIVE, Upload
-from tito.grading.times import parse_time
 from tito.lesson.course import Entry
 
 LITTER = {
@@ -41,34 +40,23 @@ LITTER = {
     "Thumbs.db",
     "desktop.ini",
     "__MACOSX",
-    "index.html",  # Brightspace's list of a download
     ".git",
     ".gitignore",
     ".tito",
     ".ipynb_checkpoints",
+    *(name for system in SYSTEMS.values() for name in system.litter),
 }
 WORKSPACE_FOLDERS = {"bin", "modules", "tests", "__pycache__"}  # besides the package's
-METADATA = "submission_metadata.yml"  # by Gradescope: who handed in which folder, and when
-EXPORT = re.compile(r"assignment_\d+_export")
+METADATA = {system.metadata: system for system in having("metadata").values()}
 WANTED = "Give the folder or zip with a folder, zip or file per learner."
-
-
-@dataclass
-class Submitters:
-    """The entry of a folder in Gradescope's metadata: {"name", "sid", "email"} of each person, and
-    when it was handed in.
-    """
-
-    people: list[dict[str, str]] = field(default_factory=list)
-    time: datetime | None = None
 
 
 @dataclass
 class Inbox:
     """The contents of the folder or zip of submissions.
 
-    submitters  {name of a folder: Submitters}, from Gradescope's metadata
-    worksheets  (name, text) of each of Moodle's grading worksheets
+    submitters  {name of a folder: Submitters}, from a system's metadata
+    worksheets  (name, text) of each table of times with a system's numbers
     """
 
     uploads: list[Upload]
@@ -98,10 +86,8 @@ def read_inbox(path: Path, lessons: list[Entry]) -> Inbox:
             "Give the folder or zip with the submissions.",
         ) from None
     inbox = Inbox([])
-    if METADATA in names:
-        names.remove(METADATA)
-        with contextlib.suppress(Unreadable):
-            inbox.submitters = _read_metadata(_bytes_of(path / METADATA, LIMITS.zip))
+    inbox.submitters = _submitters(names, lambda name: _bytes_of(path / name, LIMITS.zip))
+    names = [name for name in names if name not in METADATA]
     inbox.worksheets = _worksheets(names, lambda name: _bytes_of(path / name, LIMITS.file))
     for name in names:
         if name in dict(inbox.worksheets):
@@ -122,24 +108,34 @@ def _bytes_of(path: Path, limit: int) -> bytes:
 
 
 def _is_class(name: str, inside: Collection[str]) -> bool:
-    """Whether the only folder of a download is not a learner's: an export of Gradescope, or an
-    assignment's folder of Google Drive, in which systems named the entries.
+    """Whether the only folder of a download is not a learner's: a system calls its download so, or
+    has named the entries in it.
     """
-    if MOODLE.fullmatch(name) or BRIGHTSPACE.fullmatch(name):
+    if (entry := read_name(name)) and entry.is_folder:
         return False
-    named = [
-        one for one in inside if " - " in one or CANVAS.fullmatch(one) or MOODLE.fullmatch(one)
-    ]
-    return bool(EXPORT.fullmatch(name)) or len(named) > max(1, len(inside) / 2)
+    downloads = filter(None, (system.download for system in SYSTEMS.values()))
+    if any(download.fullmatch(name) for download in downloads):
+        return True
+    return sum(bool(read_name(one)) for one in inside) > max(1, len(inside) / 2)
+
+
+def _submitters(names: list[str], read: Callable[[str], bytes]) -> dict[str, Submitters]:
+    """Who handed in what, from the metadata among these entries."""
+    submitters: dict[str, Submitters] = {}
+    for name in METADATA.keys() & set(names):
+        with contextlib.suppress(Unreadable):
+            submitters |= METADATA[name].submitters(read(name).decode("utf-8", "replace"))
+    return submitters
 
 
 def _worksheets(names: list[str], read: Callable[[str], bytes]) -> list[tuple[str, str]]:
-    """(name, text) of Moodle's worksheets among these entries. A learner's file is never taken for
-    one, because Canvas and Moodle rename it.
+    """(name, text) of the systems' worksheets among these entries. A learner's file is never taken
+    for one, because a system that has any renames it.
     """
     worksheets = []
     for name in names:
-        if not name.lower().endswith(".csv") or CANVAS.fullmatch(name) or MOODLE.fullmatch(name):
+        entry = read_name(name)
+        if not name.lower().endswith(".csv") or entry and entry.number:
             continue
         with contextlib.suppress(Unreadable, UnicodeDecodeError, csv.Error):
             text = read(name).decode("utf-8-sig")
@@ -204,10 +200,8 @@ def _read_zip(whole: Upload, lessons: list[Entry]) -> Inbox:
         return Inbox([whole])
     inbox = Inbox([])
     files = [name for name in names if [member.path for member in tops[name]] == [name]]
-    if METADATA in files:
-        names.remove(METADATA)
-        with contextlib.suppress(Unreadable):
-            inbox.submitters = _read_metadata(tops[METADATA][0].read(LIMITS.inner_zip))
+    inbox.submitters = _submitters(files, lambda name: tops[name][0].read(LIMITS.inner_zip))
+    names = [name for name in names if name not in METADATA or name not in files]
     inbox.worksheets = _worksheets(files, lambda name: tops[name][0].read(LIMITS.file))
     for name in names:
         if name in dict(inbox.worksheets):
@@ -293,28 +287,3 @@ def list_upload(
     if upload.kind == "folder":
         return list_folder(upload.path, limits)
     return list_archive(opened.enter_context(open_regular(upload.path)), limits, left)
-
-
-def _read_metadata(raw: bytes) -> dict[str, Submitters]:
-    """{folder: its Submitters} in Gradescope's export.
-
-    Read line by line, because the file is large and its form is known.
-    """
-    by_folder: dict[str, Submitters] = {}
-    now = Submitters()
-    done = True  # what follows the time are results
-    for line in raw.decode("utf-8", "replace").splitlines():
-        if match := re.fullmatch(r"([^\s:]\S*):\s*", line):
-            now, done = by_folder.setdefault(match[1], Submitters()), False
-        elif done:
-            continue
-        elif match := re.fullmatch(r"  :created_at: *(.+)", line):
-            done = True
-            with contextlib.suppress(ValueError):
-                now.time = parse_time(match[1].strip("'\""), timezone.utc)
-        elif match := re.fullmatch(r"  ( |-) :(name|sid|email): *(.*)", line):
-            if match[1] == "-":
-                now.people.append({})
-            if now.people:
-                now.people[-1][match[2]] = match[3].strip().strip("'\"")
-    return by_folder

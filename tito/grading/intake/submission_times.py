@@ -1,9 +1,8 @@
 """Find out when work arrived, from the collecting system or from the instructor's `--submitted`.
 
-Moodle's grading worksheet, Gradescope's metadata, GitHub Classroom's grades and the names of
-Brightspace's folders have the time; Canvas only marks late work. The time of a download or clone is
-not the time of arrival: it is saved as `fetched`, and only used to sort the submissions of a
-learner. Times that a learner can set are not used.
+Some systems have the time in a table, in metadata or in names (see `lms/`), others only mark late
+work. The time of a download or clone is not the time of arrival: it is saved as `fetched`, and only
+used to sort the submissions of a learner. Times that a learner can set are not used.
 
 `TimeTable` reads a table of times with a line for each learner.
 """
@@ -11,7 +10,7 @@ learner. Times that a learner can set are not used.
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -19,60 +18,18 @@ from pathlib import Path
 from tito.csv_tables import decoded, ours, table
 from tito.errors import UsageError
 from tito.grading.arrival import NOBODY, Arrived
-from tito.grading.roster import (
-    BRIGHTSPACE,
-    CANVAS,
-    ID,
-    LONG,
-    MOODLE,
-    Learner,
-    shown,
-    words_of,
-)
+from tito.grading.lms import SYSTEMS, read_name
+from tito.grading.roster import ID, Learner, words_of
 from tito.grading.times import read_time
 
-TIME_COLUMNS = {  # {column: source of the time, a key of arrival.SAID}
-    "arrived": "--submitted",
-    "pushed_at": "--submitted",
-    "submitted_at": "--submitted",
-    "submission_timestamp": "--submitted",
-    "submission_time": "gradescope",
-}
-# Of Moodle in English, German, French or Spanish: of the submission, not of its grade.
-MODIFIED = re.compile(
-    r"(last_modified|zuletzt_geändert|dernière_modification|última_modificación)_"
-    r"\((?!grade|bewertung|note|évaluation|calificación)"
-)
-NUMBER_COLUMNS = ("identifier", "id")  # of Moodle: "Participant 20001"
+TIME_COLUMNS = ("arrived", "submitted_at")  # of the instructor's own tables
 NAME_COLUMNS = ("name", "student")
 ID_COLUMNS = ("email", "roster_identifier")
 
 
-def arrival_by_name(stem: str) -> Arrived:
-    """The late mark in an entry's name. Canvas puts LATE into names. A name without LATE means in
-    time only if it is certainly from Canvas, with its long numbers of files.
-    """
-    match = None if MOODLE.fullmatch(stem) else CANVAS.fullmatch(stem)
-    if not match or (not match["late"] and len(match["file"]) < LONG):
-        return NOBODY
-    return Arrived(how="canvas", late=bool(match["late"]))
-
-
-def brightspace_arrival(stem: str, zone: tzinfo | None) -> Arrived:
-    """The local time that Brightspace wrote into an entry's name.
-
-    Raises UsageError without a zone.
-    """
-    scheme = BRIGHTSPACE.fullmatch(stem)
-    if not scheme:
-        return NOBODY
-    time = re.sub(r"(\d\d)( [AP]M)$", r":\1\2", scheme["time"])  # "1011 AM"
-    return Arrived(read_time(time, zone, f"The time in {shown(stem, 80)}"), "brightspace")
-
-
 @dataclass(frozen=True)
 class TimeLine:
-    """A line of a table of times: `ids` casefolded, `number` of Moodle, `name` as joined words."""
+    """A line of a table of times: `ids` casefolded, the system's `number`, the `name`'s words."""
 
     ids: frozenset[str]
     number: str
@@ -81,9 +38,12 @@ class TimeLine:
 
 
 class TimeTable:
-    """A table of learners' times. Its lines can be found by Moodle's number, by id and by name."""
+    """A table of learners' times. Its lines can be found by the number that the system of the table
+    put into the names of entries, by id and by name.
+    """
 
-    def __init__(self, lines: Iterable[TimeLine]) -> None:
+    def __init__(self, system: str, lines: Iterable[TimeLine]) -> None:
+        self.system = system
         self.by_number: dict[str, list[TimeLine]] = {}
         self.by_id: dict[str, list[TimeLine]] = {}
         self.by_name: dict[str, list[TimeLine]] = {}
@@ -105,8 +65,9 @@ class TimeTable:
         if not lines and (not learner or stem.casefold() in ids):
             lines = self._with_id_at_end(stem.casefold())
         if not lines:
-            scheme = MOODLE.fullmatch(stem)
-            lines = self._of_name(learner.name if learner else scheme["name"] if scheme else "")
+            entry = read_name(stem)
+            written = entry.names[0] if entry and entry.is_certain else ""
+            lines = self._of_name(learner.name if learner else written)
         arrivals = [line.arrived for line in lines]
         return max(arrivals, key=lambda arrived: arrived.order, default=NOBODY)
 
@@ -123,11 +84,12 @@ class TimeTable:
         return []
 
     def _numbered(self, stem: str) -> list[TimeLine]:
-        """The lines with the number that Moodle put into the name of an entry."""
-        scheme = MOODLE.fullmatch(stem)
-        return self.by_number.get(scheme["id"], []) if scheme else []
+        """The lines with the number in the name of an entry."""
+        entry = read_name(stem)
+        is_known = entry and entry.system == self.system
+        return self.by_number.get(entry.number, []) if entry and is_known else []
 
-    def moodle_number(self, learner: Learner) -> str:
+    def number(self, learner: Learner) -> str:
         """The learner's number, or ""."""
         lines = [line for text in ids_of(learner) for line in self.by_id.get(text, ())]
         lines = lines or self._of_name(learner.name)
@@ -155,16 +117,17 @@ def ids_of(learner: Learner) -> set[str]:
 
 
 def read_time_table(path: Path, text: str, zone: tzinfo | None) -> TimeTable:
-    """The TimeTable in the text of a CSV file: Moodle's grading worksheet, Gradescope's table of
-    grades, or one with ids and a column `arrived`, `submitted_at` or `pushed_at`.
+    """The TimeTable in the text of a CSV file: of a system, or one with ids and a column `arrived`
+    or `submitted_at`.
 
-    zone  of times that name none; Moodle's never name one
+    zone  of times that name none
 
     Raises UsageError with the line for what cannot be read.
     """
     (_, written), *rows = table(path, text.lstrip("\ufeff"))
     header = [ours(name) for name in written]
-    column, how = _time_column(header)
+    column, system = _time_column(header)
+    how = system if system and SYSTEMS[system].said else "--submitted"
     if not column:
         raise UsageError(
             f"{path}:1: there is no column of times. The columns are: "
@@ -177,12 +140,12 @@ def read_time_table(path: Path, text: str, zone: tzinfo | None) -> TimeTable:
         text, arrived = cells.get(column, ""), NOBODY
         if text not in ("", "-"):
             arrived = Arrived(read_time(text, zone, f"{path}:{number}: {column}"), how)
-        lines.append(_time_line(cells, arrived, NUMBER_COLUMNS if how == "moodle" else ()))
-    return TimeTable(lines)
+        lines.append(_time_line(cells, arrived, _entry_numbers(system)))
+    return TimeTable(system, lines)
 
 
-def _time_line(cells: dict[str, str], arrived: Arrived, numbers: tuple[str, ...]) -> TimeLine:
-    """numbers: columns of Moodle's numbers."""
+def _time_line(cells: dict[str, str], arrived: Arrived, numbers: Sequence[str]) -> TimeLine:
+    """numbers: columns of the numbers in the names of entries."""
     number = next((cells[name] for name in numbers if cells.get(name)), "")
     match = re.fullmatch(r"\D*(\d+)", number)
     ids = frozenset(
@@ -195,15 +158,24 @@ def _time_line(cells: dict[str, str], arrived: Arrived, numbers: tuple[str, ...]
 
 
 def _time_column(header: list[str]) -> tuple[str, str]:
-    """(the first column of times, the source of these), "" without one."""
-    sources = {column: "moodle" for column in header if MODIFIED.match(column)} | TIME_COLUMNS
-    return next(((column, sources[column]) for column in header if column in sources), ("", ""))
+    """(the first column of times, the name of the system that writes it), "" without one."""
+    for column in header:
+        for name, system in SYSTEMS.items():
+            if system.times and system.times.match(column):
+                return column, name
+        if column in TIME_COLUMNS:
+            return column, ""
+    return "", ""
+
+
+def _entry_numbers(system: str) -> Sequence[str]:
+    return SYSTEMS[system].entry_numbers if system else ()
 
 
 def is_worksheet(text: str) -> bool:
-    """Whether this is the text of a grading worksheet of Moodle's, by its first line."""
+    """Whether this text is a table of times with a system's numbers, by its first line."""
     first = next(csv.reader(io.StringIO(text.lstrip("\ufeff").partition("\n")[0])), [])
-    return _time_column([ours(name) for name in first])[1] == "moodle"
+    return bool(_entry_numbers(_time_column([ours(name) for name in first])[1]))
 
 
 @dataclass(frozen=True)

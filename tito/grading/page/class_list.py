@@ -15,12 +15,12 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from tito.grading.gradebook.class_lists import ORDER
 from tito.grading.gradebook.exercise_table import is_right, ran
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.late import shown
 from tito.grading.gradebook.rubric import WAITING
+from tito.grading.lms import id_columns
 from tito.grading.result import NO_LESSON_FILE, VERDICTS
 from tito.grading.roster import in_section
 
@@ -40,7 +40,7 @@ TO_JUDGE = "an answer to be judged"
 # How many entries of the history to read again: one may be committed after a later one.
 OVERLAP = 200
 # Columns of a roster that identify a learner, in addition to the name.
-ID_COLUMNS = {*ORDER, "name"}
+ID_COLUMNS = {*id_columns(), "name"}
 LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that is taken for another
 
 

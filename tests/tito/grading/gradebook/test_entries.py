@@ -169,7 +169,9 @@ def test_a_gradebook_without_the_table_of_entries_is_read_and_gets_it_when_writt
 def make_older(book):
     """Make it a gradebook of schema 1."""
     with book.engine.begin() as database:
-        database.exec_driver_sql("DROP TABLE entry")
+        for table in ("entry", "begun"):
+            database.exec_driver_sql(f"DROP TABLE {table}")
+        database.exec_driver_sql("CREATE TABLE run (id INTEGER, process VARCHAR(255))")
         database.exec_driver_sql("UPDATE tito_gradebook SET value = '1' WHERE name = 'schema'")
 
 

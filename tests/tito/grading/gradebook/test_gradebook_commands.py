@@ -453,14 +453,14 @@ def test_no_command_writes_grades_or_names_of_pages_that_others_can_read(graded_
 def damage(course, change):
     """Change a gradebook behind its back, with `change` of SQL."""
     with contextlib.closing(sqlite3.connect(course.state / "gradebook.db")) as database, database:
-        assert database.execute(f"update {change}").rowcount > 0
+        assert database.execute(change).rowcount > 0
 
 
 @pytest.mark.parametrize("table", ["result", "learner", "change"])
 def test_a_damaged_row_is_named_and_the_other_learners_are_there(graded_course, tmp_path, table):
     tito(graded_course, "set", "ada", "numbers", "--points", "1", "--why", "asked")
     value = {"result": "value", "learner": "columns", "change": "replaced"}[table]
-    damage(graded_course, f"{table} set {value} = '{{' where student = 'ada'")
+    damage(graded_course, f"update {table} set {value} = '{{' where student = 'ada'")
     place = graded_course.state / "gradebook.db"
     out, said = tito(graded_course, "export")
     assert [row["student"] for row in csv.DictReader(io.StringIO(out))] == ["bob"]
@@ -480,9 +480,11 @@ def test_a_damaged_result_is_graded_again_and_the_run_goes_on(graded_course, tmp
         (tmp_path / "in" / student / "numbers_dev.py").write_text(text, encoding="utf-8")
     grade = (graded_course, "grade", tmp_path / "in", "numbers", "--isolation", "process")
     commands.tito(*grade)
-    damage(graded_course, "result set value = '{' where student = 'ada' and lesson = 'numbers'")
-    damage(graded_course, "work set seen = '{' where student = 'bob'")
-    damage(graded_course, "run set begun = '[[1]]'")
+    damage(
+        graded_course, "update result set value = '{' where student = 'ada' and lesson = 'numbers'"
+    )
+    damage(graded_course, "update work set seen = '{' where student = 'bob'")
+    damage(graded_course, "insert into begun values ('ada', 'w', 'x')")
     assert "ada is left out" in commands.tito(*grade)[1]
     assert "damaged" not in commands.tito(*grade, "--regrade")[1]
     out, _ = tito(graded_course, "export")

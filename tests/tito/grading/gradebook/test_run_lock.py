@@ -1,121 +1,139 @@
-"""One run at a time: who holds the lock, who takes it over, and what a killed run had begun."""
+"""One run at a time: who holds the lock, how it ends, and what a killed run had begun."""
 
 import multiprocessing
-import os
-import subprocess
+import re
+import socket
 import sys
-from datetime import timedelta
 
 import pytest
 
 from tito.errors import MachineError, UsageError
 from tito.grading.gradebook import run_lock
-from tito.grading.gradebook.database import write
 from tito.grading.gradebook.gradebook import open_gradebook
-from tito.grading.gradebook.tables import RUN, now, sql
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="starts processes by fork")
 fork = multiprocessing.get_context("fork") if sys.platform == "linux" else None
-
-
-def held_by(book, process, renewed=None):
-    """Let another process hold the lock."""
-    row = {"id": 1, "process": process, "who": "ta1", "since": now(), "begun": [["ada", "w", 1]]}
-    row["renewed"] = renewed or now()
-    write(book.engine, lambda database: database.execute(sql.insert(RUN).values(row)))
+DATABASES = ["a file", pytest.param("PostgreSQL", marks=pytest.mark.slow)]
 
 
 @pytest.fixture
-def other():
-    """A process that lives for a while."""
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        yield process
-        process.kill()
+def where(request, tmp_path):
+    """The address of a gradebook, in a file or in a database of PostgreSQL."""
+    is_file = request.param == "a file"
+    place = tmp_path / "class.db" if is_file else request.getfixturevalue("postgres")()
+    with open_gradebook(place):
+        yield place
 
 
-@linux
-def test_a_second_run_reports_who_runs_where_and_since_when(book, other):
-    name = run_lock.process_name(other.pid)
-    held_by(book, name)
-    with pytest.raises(UsageError) as error, run_lock.hold(book, "ta2"):
-        pass
-    host = name.split(" ")[0]
-    expected = f"ta1 is grading into this gradebook already: process {other.pid} on {host}, since "
-    assert error.value.what.startswith(expected) and error.value.what.endswith(" UTC.")
-    assert "wait until it has ended" in error.value.remedy
-
-
-@linux
-def test_the_lock_of_a_process_that_is_gone_is_taken_over_with_what_it_had_begun(book, other):
-    held_by(book, run_lock.process_name(other.pid))
-    other.kill()
-    other.wait()
-    with run_lock.hold(book, "ta2") as lock:
-        assert lock.begun == {("ada", "w"): 1}
-        lock.keep({("ada", "w"): 2, ("bob", "w"): 1})
-    with run_lock.hold(book, "ta3") as lock:  # it ended well, and left these
-        assert lock.begun == {("ada", "w"): 2, ("bob", "w"): 1}
-        lock.keep({})
-    with run_lock.hold(book, "ta4") as lock:
-        assert lock.begun == {}
-
-
-@pytest.mark.parametrize(("minutes", "is_free"), [(1, False), (9, False), (11, True)])
-def test_on_another_machine_a_lock_ends_when_it_is_not_renewed(book, minutes, is_free):
-    held_by(book, "elsewhere 17 4711", now() - timedelta(minutes=minutes))
-    if is_free:
-        with run_lock.hold(book, "ta2") as lock:
-            assert lock.begun
-        return
-    with pytest.raises(UsageError, match="process 17 on elsewhere"), run_lock.hold(book, "ta2"):
-        pass
-
-
-def test_a_run_that_lost_its_lock_ends(book):
-    with pytest.raises(MachineError, match="Another run has taken this gradebook over"):
-        with run_lock.hold(book, "ta1") as lock:
-            taken = sql.update(RUN).values(process="elsewhere 17 4711")
-            write(book.engine, lambda database: database.execute(taken))
-            lock.renew()  # it is not time to
-            lock.keep({})
-
-
-def test_the_lock_is_given_back_after_an_error(book):
-    with pytest.raises(KeyboardInterrupt), run_lock.hold(book, "ta1"):
-        raise KeyboardInterrupt
-    with run_lock.hold(book, "ta2"):
-        assert run_lock.is_alive(run_lock.process_name(), now())
-
-
-@linux
-def test_the_number_of_a_process_alone_does_not_name_it():
-    host, pid, start = run_lock.process_name().split(" ")
-    assert not run_lock.is_alive(f"{host} {pid} {int(start) - 1}", now())
-    assert int(pid) == os.getpid()
-
-
-def grade(path, pipe):
-    with open_gradebook(path) as book:
+def grade(place, who, pipe):
+    """What a run does, as far as the lock is concerned."""
+    with open_gradebook(place) as book:
         try:
-            with run_lock.hold(book, "me"):
+            with run_lock.hold(book, who) as lock:
+                lock.keep(lock.begun | {("ada", "w"): 1, (who, "w"): 0})
                 pipe.send("in")
                 pipe.recv()
-        except UsageError:
-            pipe.send("out")
+                lock.keep({})
+        except UsageError as error:
+            pipe.send(f"{error}")
 
 
-@linux
-def test_of_runs_that_begin_at_once_one_gets_the_lock(tmp_path):
-    path = tmp_path / "class.db"
-    with open_gradebook(path):
-        pass
+def begin(place, who):
+    """(a process that grades, the pipe to it, what it said first)."""
+    pipe, other = fork.Pipe()
+    process = fork.Process(target=grade, args=(place, who, other))
+    process.start()
+    return process, pipe, pipe.recv()
+
+
+@needs_fork
+@pytest.mark.parametrize("where", DATABASES, indirect=True)
+def test_a_second_run_reports_who_runs_where_and_since_when(where):
+    process, pipe, said = begin(where, "ta Zoë")
+    assert said == "in"
+    with open_gradebook(where) as book:
+        with pytest.raises(UsageError) as error, run_lock.hold(book, "ta2"):
+            pass
+        begins = f"ta Zoë is grading into this gradebook already: process {process.pid} on "
+        assert error.value.what.startswith(f"{begins}{socket.gethostname()}, since ")
+        assert re.search(r"since \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$", error.value.what)
+        assert "wait until it has ended" in error.value.remedy
+        pipe.send("end")
+        process.join()
+        with run_lock.hold(book, "ta2") as lock:
+            assert lock.begun == {}
+
+
+@needs_fork
+@pytest.mark.parametrize("where", DATABASES, indirect=True)
+def test_the_lock_of_a_killed_run_is_free_at_once_and_tells_what_it_had_begun(where):
+    for who in ("ta1", "ta2"):
+        process, _, said = begin(where, who)
+        assert said == "in"
+        process.kill()
+        process.join()
+    with open_gradebook(where) as book:
+        with run_lock.hold(book, "ta3") as lock:
+            assert lock.begun == {("ada", "w"): 1, ("ta1", "w"): 0, ("ta2", "w"): 0}
+            lock.keep({("ada", "w"): 2})
+        with run_lock.hold(book, "ta4") as lock:  # the run before ended well, and left these
+            assert lock.begun == {("ada", "w"): 2}
+            lock.keep({})
+        with run_lock.hold(book, "ta5") as lock:
+            assert lock.begun == {}
+
+
+@needs_fork
+@pytest.mark.parametrize("where", DATABASES, indirect=True)
+def test_of_runs_that_begin_at_once_one_gets_the_lock(where):
     pipes = [fork.Pipe() for _ in range(4)]
-    processes = [fork.Process(target=grade, args=(path, child)) for _, child in pipes]
+    processes = [fork.Process(target=grade, args=(where, "me", other)) for _, other in pipes]
     for process in processes:
         process.start()
-    said = [parent.recv() for parent, _ in pipes]
-    for parent, _ in pipes:
-        parent.send("end")
+    said = [pipe.recv() for pipe, _ in pipes]
+    for pipe, _ in pipes:
+        pipe.send("end")
     for process in processes:
         process.join()
-    assert sorted(said) == ["in", "out", "out", "out"]
+    assert sorted(words == "in" for words in said) == [False, False, False, True]
+    assert all("me is grading into this gradebook already" in words for words in {*said} - {"in"})
+
+
+@pytest.mark.parametrize("where", DATABASES, indirect=True)
+def test_the_lock_is_given_back_after_an_error(where):
+    with open_gradebook(where) as book:
+        with pytest.raises(KeyboardInterrupt), run_lock.hold(book, "ta1"):
+            raise KeyboardInterrupt
+        with run_lock.hold(book, "ta2"):
+            pass
+
+
+@pytest.mark.slow
+def test_a_run_whose_lock_a_server_ended_says_so(postgres):
+    with open_gradebook(postgres()) as book, pytest.raises(MachineError, match="does not work"):
+        with run_lock.hold(book, "ta1"), book.engine.begin() as database:
+            database.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'"
+            )
+
+
+@pytest.mark.slow
+def test_two_gradebooks_of_one_postgresql_server_are_graded_at_once(postgres):
+    with open_gradebook(postgres()) as one, open_gradebook(postgres()) as other:
+        with run_lock.hold(one, "ta1"), run_lock.hold(other, "ta2"):
+            pass
+
+
+@needs_fork
+def test_another_path_to_the_file_is_the_same_gradebook(book, tmp_path):
+    (tmp_path / "link.db").symlink_to(tmp_path / "class.db")
+    with run_lock.hold(book, "ta1"), open_gradebook(tmp_path / "link.db") as again:
+        with pytest.raises(UsageError, match="ta1 is grading"), run_lock.hold(again, "ta2"):
+            pass
+
+
+def test_a_file_that_cannot_be_locked_is_reported(book, tmp_path):
+    (tmp_path / "class.db.lock").mkdir()
+    with pytest.raises(MachineError, match="cannot be locked with .*class.db.lock: "):
+        with run_lock.hold(book, "ta1"):
+            pass

@@ -13,13 +13,10 @@ import pytest
 from small_course import NUMBERS, SUMS
 
 from tito.errors import TitoError
+from tito.grading import lms
 from tito.grading.arrival import NOBODY, Arrived, merged
 from tito.grading.intake.collect import find_submissions
-from tito.grading.intake.submission_times import (
-    Submitted,
-    arrival_by_name,
-    read_submitted,
-)
+from tito.grading.intake.submission_times import Submitted, read_submitted
 from tito.grading.roster import Learner
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -104,8 +101,8 @@ def test_moodles_worksheet_is_read_in_other_languages(tmp_path, lessons, lines, 
     ],
 )
 def test_canvas_says_late_in_the_name(stem, late):
-    found = arrival_by_name(stem)
-    assert (found.late, found.how) == (late, "" if late is None else "canvas")
+    entry = lms.read_name(stem)
+    assert (entry and entry.late) == late and (late is None or entry.system == "canvas")
 
 
 def test_a_canvas_download_fetched_days_after_the_deadline_is_late_by_its_marks_alone(
