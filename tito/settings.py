@@ -76,6 +76,10 @@ TEXTS = Key(
     lambda value: isinstance(value, dict) and all(isinstance(v, str) for v in value.values()),
     "a table with one text for each name",
 )
+LISTS = Key(
+    lambda value: isinstance(value, dict) and all(map(texts().fits, value.values())),
+    "a table with a list of texts for each name",
+)
 
 # tito.toml
 
@@ -149,6 +153,7 @@ LESSON: Form = {
     "prerequisites": texts(needed=True),
     "enables": texts(needed=True),
     "terms": texts(needed=True),
+    "synonyms": LISTS,  # {a term: what learners call it, or type when they look for it}
     "pytorch": TEXTS,  # {a term, or a name of the package: PyTorch's name}
     "answers": TEXTS,  # of a release: see Lesson.released_facts
 }

@@ -159,6 +159,11 @@ def check_form(entry: Entry) -> Finding:
         for term in lesson.meta["terms"]
         if not glossary.explanation(term, prose)
     ]
+    problems += [
+        f"`synonyms` names {term!r}, which is none of its `terms`"
+        for term in lesson.meta.get("synonyms", {})
+        if term not in lesson.meta["terms"]
+    ]
     problems += width_problems(lesson) + alt_problems(lesson) + helper_problems(lesson)
     if prose[-1].heading != LAST:
         problems.append(f"the last section is not `## {LAST}`: add it, or its `# %% [markdown]`")

@@ -196,6 +196,8 @@ class _TermLinks:
             places += f"; used in {', '.join(later)}"
         if term.pytorch:
             places += f"; in PyTorch `{term.pytorch}`"
+        if term.synonyms:
+            places += f"; also: {', '.join(term.synonyms)}"
         return f"**{term.term}**\n: {term.sentence}\n\n  {places}"
 
 

@@ -36,6 +36,7 @@ class Term:
     lesson    the name of the lesson that introduces it; number and title are that lesson's
     section   the heading it is explained under
     pytorch   what PyTorch calls it, or ""
+    synonyms  what learners call it, or type when they look for it
     used      {name of a later lesson: the first heading there under which the term is used}
     """
 
@@ -46,6 +47,7 @@ class Term:
     title: str
     section: str
     pytorch: str
+    synonyms: list[str]
     used: dict[str, str]
 
 
@@ -72,6 +74,7 @@ def read_terms(root: Root) -> list[Term]:
                     meta["title"],
                     section,
                     meta.get("pytorch", {}).get(term, ""),
+                    meta.get("synonyms", {}).get(term, []),
                     {name: heading for name, heading in later if heading},
                 )
             )
@@ -80,8 +83,8 @@ def read_terms(root: Root) -> list[Term]:
 
 def find_terms(terms: list[Term], word: str) -> list[Term]:
     """The terms of a name, in any case, in the singular or the plural: one, or several such as the
-    stride of an array and the stride of a convolution. Of a part of a name, such as "roofline" for
-    "roofline model", the terms with this word, if they are at most three.
+    stride of an array and the stride of a convolution. Else those of a synonym; else of a part of a
+    name, such as "roofline" for "roofline model", the terms with this word, if at most three.
 
     Raises TitoError, with the nearest terms, when the course has none of that name.
     """
@@ -92,6 +95,8 @@ def find_terms(terms: list[Term], word: str) -> list[Term]:
     for name in (key, key.removesuffix("s"), key.removesuffix("es"), f"{key}s"):
         if name in by_name:
             return by_name[name]
+    if called := [term for term in terms if key in map(str.lower, term.synonyms)]:
+        return called
     containing = [name for name in by_name if key in name] if len(key) > 2 else []
     singular = key.removesuffix("s")
     parts = [name for name in by_name if {key, singular} & {*re.split(r"[ -]", name)}]

@@ -253,6 +253,12 @@ def test_a_good_lesson_passes_every_question(good):
             "form",
             "the term 'a ganzzahl' is not explained: set it in bold in",
         ),
+        (
+            "terms = []",
+            'terms = []\nsynonyms = {"sum" = ["total"]}',
+            "form",
+            "`synonyms` names 'sum', which is none of its `terms`",
+        ),
         (LAST, "\n", "form", "the last section is not `## Look back`"),
         (
             "print(triple(5), LIMIT)",

@@ -50,6 +50,15 @@ def test_a_term_is_found_in_the_plural_and_in_capitals(root):
     assert result.term == "fixed point"
 
 
+def test_a_term_is_found_by_a_synonym(root):
+    path = root.path / "modules/source/01_numbers/lesson.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(f'{text}\n[synonyms]\n"doubling" = ["Times two"]\n', encoding="utf-8")
+    terms = glossary.read_terms(course.open_root(root.path))
+    (result,) = glossary.find_terms(terms, "times TWO")
+    assert result.term == "doubling" and result.synonyms == ["Times two"]
+
+
 def test_a_name_that_two_lessons_explain_gives_both(root):
     terms = glossary.read_terms(root)
     again = [replace(term, number=2) for term in terms if term.term == "doubling"]

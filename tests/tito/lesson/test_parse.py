@@ -171,6 +171,11 @@ FACTS = {
     "`prerequisites` is [1]": ("prerequisites = []", "prerequisites = [1]"),
     "`pytorch` is [1]": ("terms = []", "terms = []\npytorch = [1]", "pytorch"),
     "`pytorch` is {'double': 2}": ("terms = []", "terms = []\n[pytorch]\ndouble = 2", "[pytorch]"),
+    "`synonyms` is {'double': 'twice'}": (
+        "terms = []",
+        'terms = []\n[synonyms]\ndouble = "twice"',
+        "[synonyms]",
+    ),
     "'colour' means nothing here": ("terms = []", 'terms = []\ncolour = "red"', "colour"),
     "it is not valid TOML": ("terms = []", "terms = [", "title"),
 }
