@@ -23,6 +23,7 @@ smartquotes = False  # would make one dash of the two in --help
 
 html_theme = "sphinx_book_theme"
 html_css_files = ["book.css"]
+html_js_files = [("search.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
@@ -85,13 +86,27 @@ def scripts(app, page, template, context, doctree):
             app.add_js_file(f"drawings/{name}.js", loading_method="defer")
 
 
-def own_search(app):
-    """The book's own search (tito/book/search.py) in place of Sphinx's, and its index."""
+def leave_out_search(app):
+    """Pagefind's search (_static/search.js) takes the place of Sphinx's and its index."""
     app.builder.search = False
 
 
 def search_page(app):
     return [("search", {}, "search.html")] if app.builder.name == "html" else []
+
+
+def mark_for_search(app, page, template, context, doctree):
+    """Tell Pagefind what to read of a page, and the lesson it belongs to. The name of an exercise
+    weighs nearly as much as a heading.
+    """
+    if doctree is None:
+        return
+    top = app.env.titles.get(page.rpartition("/")[0])
+    within = html.escape(top.astext()) if top else ""
+    read = f'data-pagefind-body data-pagefind-meta="within[data-within]" data-within="{within}"'
+    body = context["body"].replace("<section ", f"<section {read} ", 1)
+    head = '<div class="exercise-head'
+    context["body"] = body.replace(head, head.replace(" ", ' data-pagefind-weight="4" '))
 
 
 def box_exercises(app, doctree):
@@ -192,9 +207,10 @@ def _link(app, page, to):
 
 
 def number_paragraphs(app, doctree):
-    """Give paragraphs and the rows of tables addresses: the search leads to them."""
+    """Give paragraphs, headings and the rows of tables addresses: the search leads to them."""
     number = 0
-    for node in doctree.findall(lambda node: isinstance(node, nodes.paragraph | nodes.row)):
+    kinds = nodes.paragraph | nodes.row | nodes.title
+    for node in doctree.findall(lambda node: isinstance(node, kinds)):
         if not isinstance(node.parent, nodes.entry) and not node["ids"]:
             number += 1
             node["ids"].append(f"p{number}")
@@ -203,12 +219,13 @@ def number_paragraphs(app, doctree):
 def setup(app):
     app.add_html_math_renderer("katex", (inline, None), (block, None))
     app.add_lexer("csv", TextLexer)  # what other tools call it, and Pygments does not know
-    app.connect("builder-inited", own_search)
+    app.connect("builder-inited", leave_out_search)
     app.connect("html-collect-pages", search_page)
     app.connect("doctree-read", box_exercises)
     app.connect("doctree-read", fold_explanations)
     app.connect("doctree-read", show_picture_first)
     app.connect("doctree-read", number_paragraphs)
     app.connect("html-page-context", scripts)
+    app.connect("html-page-context", mark_for_search)
     app.connect("html-page-context", fold_contents, priority=900)  # after the theme's
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,12 +6,12 @@
     drawings.py         the drawings of `book/drawings`, and where they go in the lessons
     generated_parts.py  generated parts of other pages: the table of lessons, the commands, what
                         the programs in `book/` print
-    search.py           the index of the search, made from the finished pages
     verify_site.py      checks the finished site: links, alt texts, other hosts, solutions
     serve.py            shows the site on this machine, and makes it again at each save
     pdf.py              the same parts on paper, without Sphinx (optional)
 
 The output is in `book/_build/` of the course. The site is verified before it is put into `html`.
+Pagefind makes the index of its search, and `book/_static/search.js` asks it.
 `book/conf.py` configures Sphinx; a course without a folder `book/` uses the configuration of the
 course that tito came with.
 """
@@ -26,6 +26,8 @@ import os
 import pickle
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -44,7 +46,6 @@ from tito.book import (
     execute,
     generated_parts,
     pages,
-    search,
     sections,
     verify_site,
 )
@@ -56,8 +57,9 @@ from tito.lesson.course import Entry, Root
 EXTRA = "`bin/setup book` installs it."
 COLOUR = "\x1b\\[[0-9;]*m"
 NOTE = ".tito-book"  # a folder with this file is a book, which the next one may replace
-# What is read from a page: to be verified, and for the search.
-ReadPage = tuple[verify_site.PageContents, list[search.SearchEntry]]
+INDEX = "pagefind"  # the folder of the search's index in a site
+# What a search does not find: what repeats other pages or the names of their parts, and hints.
+UNSEARCHED = ".headerlink, summary, .hint, .controls, .says, .lesson-card, .lesson-contents"
 Report = Callable[[str, int, int], None]  # a program's name, how many have been run, of how many
 
 
@@ -115,10 +117,11 @@ def build(root: Root, options: Options = Options()) -> Site:
         sources = collect_sources(root, options, package.folder, outputs)
         other_pages = _write_sources(work / "source", sources)
         _run_sphinx(root, work, options.fresh or other_pages)
-        finished = _finish(root, work / "site")
+        finished = _finish(work / "site")
         if not options.fast and (archive := _archive(root)):
             _zip_release(root, work / "site" / archive)
         verify_site.verify(root, work / "site", finished)
+        _index(work / "site")
         place = options.output or work / "html"
         _copy(work / "site", place)
     except OSError as error:
@@ -156,7 +159,7 @@ def refuse(root: Root, options: Options) -> None:
             raise UsageError(
                 f"{output} is not empty, and is not an earlier book.", "Give a new folder."
             )
-    for name in ("myst_nb", "sphinx_book_theme", "ipykernel"):
+    for name in ("myst_nb", "sphinx_book_theme", "ipykernel", "pagefind"):
         if not importlib.util.find_spec(name):
             raise MachineError(f"The book is made with {name}, which is not installed here.", EXTRA)
 
@@ -322,46 +325,59 @@ def _with_places_of_course(root: Root, source: Path, messages: str) -> str:
     return sections.with_places_of_pages(messages.replace(f"{source}{os.sep}", "book/"))
 
 
-def _finish(root: Root, site: Path) -> dict[str, verify_site.PageContents]:
+def _finish(site: Path) -> dict[str, verify_site.PageContents]:
     """Add the other files of the site to Sphinx's pages. Returns the pages, to be verified."""
-    finished: dict[str, verify_site.PageContents] = {}
-    places: list[search.SearchEntry] = []
-    for name, (contents, entries) in _read_pages(site).items():
-        finished[name] = contents
-        # The glossary repeats what sections say; its terms lead there.
-        if not name.startswith(("glossary", "search.html")):
-            places += entries
-    search.write_index(root, site, places)
+    shutil.rmtree(site / INDEX, ignore_errors=True)  # the last build's
+    finished = _read_pages(site)
     (site / NOTE).write_text("Made by `tito book build`.\n", encoding="utf-8")
     (site / ".nojekyll").touch()  # GitHub would leave out folders such as _static
     return finished
 
 
-def _read_pages(site: Path) -> dict[str, ReadPage]:
+def _read_pages(site: Path) -> dict[str, verify_site.PageContents]:
     """{path in the site: what is read from it} of every page. A page that is as it was in the last
     build is not read again, because that takes longer than setting it.
     """
     kept = site.with_name("read.pickle")
-    before: dict[bytes, ReadPage] = {}
+    before: dict[bytes, verify_site.PageContents] = {}
     with contextlib.suppress(Exception):  # none, half written, or of another version
         before = pickle.loads(kept.read_bytes())
-    readers = inspect.getsource(verify_site) + inspect.getsource(search)
-    now: dict[bytes, ReadPage] = {}
-    pages: dict[str, ReadPage] = {}
+    reader = inspect.getsource(verify_site)
+    now: dict[bytes, verify_site.PageContents] = {}
+    pages: dict[str, verify_site.PageContents] = {}
     for path in sorted(site.rglob("*.html")):
         name = path.relative_to(site).as_posix()
         if name.startswith("_static/"):
             continue
         text = path.read_text(encoding="utf-8")
-        key = hashlib.sha256(f"{readers}\0{name}\0{text}".encode()).digest()
+        key = hashlib.sha256(f"{reader}\0{name}\0{text}".encode()).digest()
         if key in before:
             now[key] = before[key]
         else:
-            soup = BeautifulSoup(text, "html.parser")
-            now[key] = (verify_site.read_page(soup), search.sections_of(name, soup))
+            now[key] = verify_site.read_page(BeautifulSoup(text, "html.parser"))
         pages[name] = now[key]
     files.write(kept, pickle.dumps(now))
     return pages
+
+
+def _index(site: Path) -> None:
+    """Let Pagefind make the index of the search. Raises MachineError."""
+    command = [sys.executable, "-m", "pagefind", "--site", str(site), "--silent"]
+    done = subprocess.run(
+        [*command, "--exclude-selectors", UNSEARCHED],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if done.returncode:
+        raise MachineError(
+            f"Pagefind made no index for the search: {(done.stderr or done.stdout)[-300:].strip()}",
+            EXTRA,
+        )
+    for path in (site / INDEX).glob("pagefind-*"):  # Pagefind's own boxes and styles
+        if path.name not in ("pagefind-entry.json", "pagefind-worker.js"):
+            path.unlink()
 
 
 def _zip_release(root: Root, path: Path) -> None:

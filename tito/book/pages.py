@@ -39,6 +39,7 @@ HEADING = re.compile(r"^## (.*)", re.M)
 TASK = "**Task.**"
 PARAGRAPH = re.compile(rf"(?!#|{re.escape(TASK)})(.+?)(?:\n\n(.*)|\Z)", re.S)
 OPEN_LINES, OPENING_LINES = 25, 8  # longer code that is given is folded, in a lesson's opening too
+SEARCHED = 'data-pagefind-index-attrs="data-also" data-pagefind-meta="also[data-also]"'
 FEW_LINES = 6  # of given functions in an exercise, which are not folded
 
 
@@ -57,7 +58,7 @@ def notebooks(
     """
     lesson, pages = entry.declared, read_sections(entry, outputs)
     drawings.place(entry, pages, figures)
-    _mark_terms(lesson.meta["terms"], pages)
+    _mark_terms(lesson, pages)
     end = (card(entry, links), _contents(lesson, pages))
     pages[0].parts += [(0, prose(text)) for text in end if text]
     return {
@@ -234,12 +235,14 @@ def _take_task(parts: list[Part]) -> str:
     return task.strip()
 
 
-def _mark_terms(terms: Sequence[str], sections: list[BookPage]) -> None:
-    """Give each term an address, `#term-learning-rate`, where the lesson explains it."""
+def _mark_terms(lesson: Lesson, sections: list[BookPage]) -> None:
+    """Give each term an address, `#term-learning-rate`, where the lesson explains it. There, the
+    search also finds its synonyms.
+    """
     paragraphs = [
         part for section in sections for _, part in section.parts if part["cell_type"] == "markdown"
     ]
-    for term in terms:
+    for term in lesson.meta["terms"]:
         places = (
             (part, match)
             for emphasised in glossary.emphasis(term)
@@ -251,7 +254,9 @@ def _mark_terms(terms: Sequence[str], sections: list[BookPage]) -> None:
         if first := next(places, None):
             part, match = first
             source, at = part["source"], match.start()
-            part["source"] = f'{source[:at]}<span id="{term_id(term)}"></span>{source[at:]}'
+            words = html.escape(", ".join(lesson.meta.get("synonyms", {}).get(term, [])))
+            found = f' data-also="{words}." {SEARCHED}' if words else ""
+            part["source"] = f'{source[:at]}<span id="{term_id(term)}"{found}></span>{source[at:]}'
 
 
 def term_id(term: str) -> str:

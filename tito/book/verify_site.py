@@ -2,7 +2,7 @@
 
 Every link within the site has a target, every picture has an alt text, no page or style loads
 anything from another host, and no file contains a line of a solution or of a hidden check: neither
-a page nor the search index, a notebook or an output.
+a page nor a notebook or an output. (The search's index is made from the verified pages.)
 """
 
 import posixpath
@@ -16,7 +16,6 @@ from urllib.parse import unquote, urlsplit
 from bs4 import BeautifulSoup
 
 from tito.author import leaks
-from tito.book import search
 from tito.errors import MachineError, WorkError
 from tito.lesson.course import Root
 
@@ -124,7 +123,7 @@ def _refuse_secrets(root: Root, paths: dict[str, Path], pages: dict[str, PageCon
             texts.update(_texts(name, path.read_bytes()))
     finder = leaks.TextSearch(secrets)
     # A short line of a script, such as `return shape;`, is in a solution by chance.
-    scripts = {name for name in texts if name.endswith(".js") and not _is_index(name)}
+    scripts = {name for name in texts if name.endswith(".js")}
     leaked = {line for line in _find(finder, texts, scripts) if len(line) >= leaks.LONG}
     modules = {name for name in texts if leaks.is_program(root, name)}
     for name in modules:
@@ -152,14 +151,7 @@ def _texts(name: str, data: bytes) -> Iterator[tuple[str, str]]:
     if name.endswith(".inv"):
         head, _, packed = data.partition(b"compressed using zlib.\n")
         data = head + zlib.decompress(packed)
-    if _is_index(name):
-        yield name, search.read_index(data.decode("utf-8"))
-    else:
-        yield from leaks.texts_of({name: data})
-
-
-def _is_index(name: str) -> bool:
-    return posixpath.basename(name) == search.FILE
+    yield from leaks.texts_of({name: data})
 
 
 def _is_ours(root: Root, name: str) -> bool:

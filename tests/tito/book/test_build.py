@@ -1,5 +1,6 @@
 """The site of a course: what it shows, what it hides, and what keeps it from being made."""
 
+import gzip
 import json
 import os
 import re
@@ -10,7 +11,7 @@ from html import unescape
 import pytest
 from commands import run, run_process, serve_book
 from processes import children
-from small_course import make_course
+from small_course import NUMBERS, introduce, make_course
 
 pytest.importorskip(
     "myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`"
@@ -81,6 +82,12 @@ def refused(root, code=1, **options):
     assert found.value.code == code, found.value.what
     assert found.value.remedy
     return found.value.what
+
+
+def searched(site):
+    """What the search of a site finds: the text of each page."""
+    fragments = (site / "pagefind/fragment").glob("*.pf_fragment")
+    return [gzip.decompress(path.read_bytes()).decode("utf-8") for path in fragments]
 
 
 def lesson_pages(site, name):
@@ -394,6 +401,18 @@ def test_a_lesson_that_is_gone_leaves_no_page(small_course):
     ]
 
 
+def test_the_search_finds_a_term_by_its_synonyms_and_no_hint(small_course):
+    introduce(small_course.path, {"double": ""})
+    facts = small_course.path / "modules/source/01_numbers/lesson.toml"
+    facts.write_text(f'{facts.read_text("utf-8")}\n[synonyms]\n"double" = ["2 <x>"]\n', "utf-8")
+    text = NUMBERS.replace("# ## Doubling\n", "# ## Doubling\n#\n# To **double** adds.\n#\n")
+    (facts.parent / "numbers_dev.py").write_text(text, encoding="utf-8")
+    site = book.build(course.open_root(small_course.path), book.Options(fast=True)).path
+    (page,) = (text for text in searched(site) if "To 2 <x>. double adds" in text)
+    assert '"within":"01. Numbers"' in page and '"also":"2 <x>."' in page and "Hint" not in page
+    assert not any("Home" in text or '"/search.html"' in text for text in searched(site))
+
+
 def test_a_site_can_be_made_again_without_setting_or_reading_each_page(small_course, monkeypatch):
     site = book.build(small_course, book.Options(fast=True)).path.with_name("site")
     times = {path: path.stat().st_mtime_ns for path in site.rglob("lessons/*/*.html")}
@@ -403,7 +422,7 @@ def test_a_site_can_be_made_again_without_setting_or_reading_each_page(small_cou
     book.build(root, book.Options(fast=True, fresh=False))
     changed = [path.name for path, time in times.items() if path.stat().st_mtime_ns != time]
     assert changed == ["doubling.html"] and len(times) == 3
-    assert len(read) == 1 and "Words." in (site / "sections.js").read_text(encoding="utf-8")
+    assert len(read) == 1 and any("Words." in text for text in searched(site))
     root = change(root, "numbers", "# ## Doubling", "# ## Twice")
     book.build(root, book.Options(fast=True, fresh=False))
     assert not (site / "lessons/01_numbers/doubling.html").exists()
