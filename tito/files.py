@@ -1,9 +1,8 @@
 """Write files so that nothing is lost.
 
 `write` leaves the old file or the new one, whenever it is interrupted. `replace` saves what it
-overwrites in `.tito/backups/`, one folder per command; `undo` goes back through those step by step,
-and `redo` forward again. `replace_all` leaves all files old or all new; `recover` takes back one
-that was interrupted.
+overwrites in `.tito/backups/`, one folder per command; `undo` takes the newest back.
+`replace_all` leaves all files old or all new; `recover` takes back one that was interrupted.
 """
 
 import json
@@ -13,7 +12,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -337,36 +336,22 @@ class Step:
 
 
 def undo(root: SavedRoot) -> Step:
-    """Take back the newest command that was not undone yet; `redo` can bring its files back.
+    """Take back the newest command, which may be an `undo` itself.
 
     Raises UsageError when there is nothing to undo.
     """
-    for step in _steps(root):
-        if step.command != "undo":
-            return _take_back(root, step, "undo")
-    raise UsageError(
-        "There is nothing to undo.",
-        "tito saves a copy whenever it overwrites one of your files.",
-    )
-
-
-def redo(root: SavedRoot) -> Step:
-    """Take back the newest `undo`. Raises UsageError when another command came after it."""
-    for step in _steps(root):
-        if step.command == "undo":
-            return _take_back(root, step, "redo")
-        if step.command != "redo":
-            break
-    raise UsageError(
-        "There is nothing to redo.", "`tito redo` takes back what `tito undo` has just done."
-    )
-
-
-def _steps(root: SavedRoot) -> Iterator[Step]:
-    """The backups that were not taken back yet, the newest first."""
-    for manifest in sorted((root.state / "backups").glob("[0-9]*/manifest.json"), reverse=True):
-        if manifest.parent.suffix not in (DONE, ASIDE):
-            yield _read_step(root, manifest.parent)
+    backups = sorted((root.state / "backups").glob("[0-9]*/manifest.json"))
+    folders = [path.parent for path in backups if path.parent.suffix not in (DONE, ASIDE)]
+    if not folders:
+        raise UsageError(
+            "There is nothing to undo.",
+            "tito saves a copy whenever it overwrites one of your files.",
+        )
+    step = _read_step(root, folders[-1])
+    replace(root, "undo", step.changes)
+    _prune(root, step.changes)
+    patiently(os.replace, step.folder, step.folder.with_name(step.folder.name + DONE))
+    return step
 
 
 def _read_step(root: SavedRoot, folder: Path) -> Step:
@@ -385,13 +370,6 @@ def _read_step(root: SavedRoot, folder: Path) -> Step:
             f"The backup {folder} is damaged: {error}.",
             f"Its copies are in {folder / 'files'}: take what you need by hand.",
         ) from None
-
-
-def _take_back(root: SavedRoot, step: Step, command: str) -> Step:
-    replace(root, command, step.changes)
-    _prune(root, step.changes)
-    patiently(os.replace, step.folder, step.folder.with_name(step.folder.name + DONE))
-    return step
 
 
 def archive(

@@ -130,6 +130,7 @@ COURSE: Form = {
             "check_seconds": number(0.1, MOST),
             "memory_mb": number(512, MOST),
             "earlier_lessons": choice(*BASES),
+            "gradebook": text(r"(?s).+", "the path or the URL of the gradebook"),
         }
     ),
 }

@@ -9,7 +9,7 @@ text.
 
 A run takes some minutes. You may interrupt it: started again, it continues from the last epoch
 that it has saved, and ends with the same weights. The model and its tokenizer are saved in one
-file, which `tinytorch.text.load_gpt` loads and `tito milestone play gpt` writes with.
+file, which `tinytorch.text.load_gpt` loads and `tito milestone run gpt` then writes with.
 """
 
 # /// milestone
@@ -23,6 +23,7 @@ file, which `tinytorch.text.load_gpt` loads and `tito milestone play gpt` writes
 #     then xz, bz2 and 6-grams, for a GPT with byte pairs as tokens; one with characters as \
 #     tokens learns more slowly. Below, some lines that each of them has written."""
 # options = true
+# plays = ["--model", "--prompt", "--page", "--temperature", "--top-p", "--tokens"]
 # [goal]
 # "sampled words that occur in the text" = 0.85
 # "gain from context beyond 2 tokens" = 0.02
@@ -33,6 +34,7 @@ file, which `tinytorch.text.load_gpt` loads and `tito milestone play gpt` writes
 # "entropy of attention / log T" = 0.95
 # ///
 
+import argparse
 import bz2
 import lzma
 import math
@@ -46,7 +48,7 @@ from pathlib import Path
 import numpy as np
 from gpt_attention import attention_weights, heads_of
 from gpt_pictures import draw_gpts
-from gpt_play import Options, play  # noqa: F401  `tito milestone play` calls it
+from gpt_play import Options, options, play  # noqa: F401  tito calls `play`
 from gpt_screen import Screen
 from gpt_training import (
     BITS,
@@ -177,7 +179,12 @@ def curve(trainer, settings):
 
 def parsed(words):
     """The options of an experiment."""
-    parser = Options(prog="tito milestone run gpt", description=__doc__.split("\n\n")[0])
+    parser = Options(
+        prog="tito milestone run gpt",
+        description=__doc__.split("\n\n")[0],
+        epilog=options().format_help(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
         "--text",
         action="extend",
@@ -326,7 +333,7 @@ def conclude(bits, known, file):
     better = f"better than {', '.join(beaten)}" if beaten else "no better than the compressors"
     print(f"\n{bits:.3f} bits per character: {better}.\nThe model is saved in {file}.")
     model = "" if Path(file).stem == "gpt" else f" --model {file}"
-    print(f"Write with it, and see where its heads look: tito milestone play gpt{model}")
+    print(f"Write with it, and see where its heads look: tito milestone run gpt{model}")
 
 
 if __name__ == "__main__":

@@ -41,10 +41,12 @@ class Options(argparse.ArgumentParser):
         sys.exit(message)
 
 
-def parsed(words):
-    """The options of `tito milestone play gpt`."""
+def options():
+    """A parser of the options with which `tito milestone run gpt` writes."""
     parser = Options(
-        prog="tito milestone play gpt", description="Write with the GPT that you trained."
+        usage=argparse.SUPPRESS,
+        description="Write with the GPT that you trained:",
+        add_help=False,
     )
     parser.add_argument("--model", metavar="FILE", help="default: the GPT of the milestone")
     parser.add_argument("--prompt", metavar="TEXT", help="continue this text once, and end")
@@ -52,11 +54,15 @@ def parsed(words):
     parser.add_argument("--temperature", type=float, default=0.8, metavar="T")
     parser.add_argument("--top-p", type=float, default=0.95, metavar="P")
     parser.add_argument("--tokens", type=int, default=100, metavar="N")
-    parser.add_argument("--seed", type=int, default=0, metavar="N")
     parser.add_argument(
         "--json", action="store_true", help="print the tokens and their probabilities as JSON"
     )
-    chosen = parser.parse_args(words)
+    return parser
+
+
+def parsed(words, seed):
+    parser = options()
+    chosen = parser.parse_args(words, argparse.Namespace(seed=seed))
     for name in ("temperature", "top_p", "tokens", "seed"):
         if problem := out_of_range(name, getattr(chosen, name)):
             parser.error(problem)
@@ -157,14 +163,14 @@ def shaded(text, p):
     return f"\x1b[{colour}m{text}\x1b[0m"
 
 
-def play(words=()):
+def play(words=(), seed=0):
     """Load the model, and write: once with `--prompt`, else after each line that is typed."""
-    chosen = parsed(words)
+    chosen = parsed(words, seed)
     path = Path(chosen.model) if chosen.model else place("gpt")
     try:
         model, tokenizer = load_gpt(path)
     except OSError:
-        how = "" if chosen.model else ": train one with tito milestone run gpt"
+        how = "" if chosen.model else ": train one with tito milestone run gpt --again"
         sys.exit(f"there is no model {path}{how}")
     except CheckpointError as error:
         sys.exit(str(error))

@@ -48,7 +48,7 @@ def test_every_command_on_a_page_is_one_that_tito_takes(page):
             name
             for parameter in command.params
             for name in [*parameter.opts, *parameter.secondary_opts]
-        } | {"--help", "--root"}
+        } | {"--help"}
         wrong += (
             [" ".join(words)]
             if command.name == "tito"

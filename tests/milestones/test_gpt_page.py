@@ -1,4 +1,4 @@
-"""`tito milestone play gpt --page`: the form in the browser that writes with a GPT."""
+"""`tito milestone run gpt --page`: the form in the browser that writes with a GPT."""
 
 import argparse
 import json

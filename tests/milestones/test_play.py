@@ -1,4 +1,4 @@
-"""`tito milestone play gpt`: a trained GPT continues what is typed."""
+"""`tito milestone run gpt`, once it is trained: a GPT continues what is typed."""
 
 import io
 import json
@@ -36,7 +36,7 @@ def test_it_continues_a_prompt_and_gives_the_probability_of_each_token(file, cap
     assert all(0 < token["probability"] < 1 for token in found["tokens"][:-1])
     gpt_play.play(words[:-1])
     assert capsys.readouterr().out == found["text"] + "\n", "the seed is the same"
-    gpt_play.play([*words, "--seed", "1"])
+    gpt_play.play(words, seed=1)
     assert json.loads(capsys.readouterr().out)["text"] != found["text"]
 
 

@@ -147,9 +147,9 @@ def test_undo_killed_anywhere_loses_nothing(tmp_path):
     def check(prepared):
         entry, work = prepared
         seen = {entry.script.read_bytes()}
-        for back in (files.undo, files.redo):
+        for _ in range(2):
             with contextlib.suppress(TitoError):  # the killed one may have got to its end
-                back(entry.root)
+                files.undo(entry.root)
             seen.add(entry.script.read_bytes())
         assert seen == {work, entry.declared_path.read_bytes()}
 
@@ -310,7 +310,7 @@ def test_what_reset_overwrites_comes_back_and_goes_again(small_workspace):
         datetime.now() - step.when
     ) < timedelta(hours=1)
     assert entry.script.read_bytes() == work
-    files.redo(small_workspace)
+    assert files.undo(small_workspace).command == "undo"
     assert entry.script.read_bytes() == pristine
 
 
@@ -320,45 +320,27 @@ def test_undo_saves_what_was_written_since(small_workspace):
     workspace.reset(entry)
     entry.script.write_text("# written after the reset\n", encoding="utf-8")
     files.undo(small_workspace)
-    files.redo(small_workspace)
+    files.undo(small_workspace)
     assert entry.script.read_text(encoding="utf-8") == "# written after the reset\n"
 
 
-def test_undo_goes_back_step_by_step_and_redo_forward(small_workspace):
+def test_undo_again_and_again_goes_to_and_fro(small_workspace):
     entry = small_workspace.lesson("numbers")
-    texts = ["# one\n", "# two\n", "# three\n"]
-    for old, new in zip(texts, texts[1:]):
+    for old, new in (("# one\n", "# two\n"), ("# two\n", "# three\n")):
         entry.script.write_text(old, encoding="utf-8")
         files.replace(small_workspace, "reset", {entry.script: new})
-    at = 2
-    for back, moves in [
-        (files.undo, 2),
-        (files.redo, 2),
-        (files.undo, 1),
-        (files.redo, 1),
-        (files.undo, 2),
-        (files.redo, 1),
-        (files.undo, 1),
-    ]:
-        for _ in range(moves):
-            back(small_workspace)
-            at += 1 if back is files.redo else -1
-            assert entry.script.read_text(encoding="utf-8") == texts[at]
+    for text in ("# two\n", "# three\n", "# two\n", "# three\n"):
+        files.undo(small_workspace)
+        assert entry.script.read_text(encoding="utf-8") == text
 
 
-def test_redo_takes_back_undos_only(small_workspace):
+def test_undo_after_another_command_takes_that_one_back(small_workspace):
     entry = small_workspace.lesson("numbers")
-    workspace.reset(entry)
     for text in ("# one\n", "# two\n"):
         entry.script.write_text(text, encoding="utf-8")
         workspace.reset(entry)
-    with pytest.raises(TitoError, match="nothing to redo"):
-        files.redo(small_workspace)
-    files.undo(small_workspace)
-    workspace.reset(entry)
-    with pytest.raises(TitoError, match="nothing to redo"):
-        files.redo(small_workspace)
-    assert entry.script.read_bytes() == entry.declared_path.read_bytes()
+        files.undo(small_workspace)
+        assert entry.script.read_text(encoding="utf-8") == text
 
 
 def test_a_notebook_brought_up_to_date_is_no_step_back(small_workspace):
@@ -433,7 +415,7 @@ def test_three_undos_at_once_each_do_one(small_workspace):
     ]
     output = [one.communicate(timeout=60) for one in several]
     assert [one.returncode for one in several] == [0, 0, 0], output
-    assert entry.script.read_text(encoding="utf-8") == "# one\n"
+    assert entry.script.read_text(encoding="utf-8") == "# three\n", "back, again, and back"
 
 
 def test_undo_without_a_backup_is_refused(small_workspace):

@@ -251,7 +251,6 @@ def _command(words: str, command: Any) -> str:
     rows = [
         f"| `{_name(parameter)}` | {escaped(_one_line(parameter.help))} |"
         for parameter in command.params
-        if "--root" not in parameter.opts
     ]
     if rows:
         parts.append("\n".join(["| word | what it says |", "| --- | --- |", *rows]))

@@ -40,13 +40,6 @@ app = typer.Typer(
     "Start with: bin/tito init ../my-tinytorch",
 )
 
-RootOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--root",
-        help="Use this course or workspace instead of the one that the current folder is in.",
-    ),
-]
 Lessons = Annotated[
     list[str] | None,
     typer.Argument(
@@ -76,36 +69,48 @@ AUDIENCES = {  # {module or package of tito.cli: who its commands are for}
     "instructor": "For instructors",
     "author": "For authors",
 }
+GRADEBOOK = typer.Option(
+    "--gradebook",
+    metavar="FILE_OR_URL",
+    help="Use this gradebook, for one command. Default: `gradebook` under [grading] in tito.toml, "
+    "or else .tito/gradebook.db of the course.",
+)
 given_root: Path | None = None
+given_gradebook: str | None = None
 
 
-def current_root(named: Path | None = None, strict: bool = True) -> Root:
-    """The root to use: from --root after the command, from --root before it, or else the root that
-    the current folder is in. strict: see `course.open_root`.
+def current_root(strict: bool = True) -> Root:
+    """The root to use: from --root, or else the root that the current folder is in. strict: see
+    `course.open_root`.
     """
     from tito import files
     from tito.lesson import course
 
-    root = course.find_root(current_folder(), named_root(named), strict)
+    root = course.find_root(current_folder(), given_root, strict)
     if (root.state / files.UNFINISHED).exists():
         from tito.learn import progress
 
         with progress.locked(root):  # a running command holds this lock
             if command := files.recover(root):
                 warn(f"`tito {command}` was interrupted; its changes have been undone.")
-        root = course.find_root(current_folder(), named_root(named), strict)
+        root = course.find_root(current_folder(), given_root, strict)
     return root
 
 
-def named_root(named: Path | None = None) -> Path | None:
-    """The root given by --root, after the command or before it; or None."""
-    return named or given_root
+def named_root() -> Path | None:
+    """The root given by --root, or None."""
+    return given_root
 
 
-def remember_root(root: Path | None) -> None:
-    """Save the --root that was given before the command."""
-    global given_root
-    given_root = root
+def named_gradebook() -> str | None:
+    """The path or URL given by --gradebook, or None."""
+    return given_gradebook
+
+
+def remember(root: Path | None, gradebook: str | None) -> None:
+    """Save the options that were given before the command."""
+    global given_root, given_gradebook
+    given_root, given_gradebook = root, gradebook
 
 
 def current_folder() -> Path:
@@ -294,9 +299,10 @@ def arrange() -> None:
     """Group the commands by their users in `tito --help`, each with the first clause of its help;
     and let typer wrap the help, because it keeps the lines of a docstring.
 
-    In a workspace, only the commands for learners are listed.
+    In a workspace, only what is for learners is listed.
     """
     only_learners = "--help" in sys.argv and _in_workspace()
+    GRADEBOOK.hidden = only_learners
     for command in app.registered_commands:
         assert command.callback
         command.rich_help_panel = audience(command.callback)

@@ -13,7 +13,6 @@ from tito.cli.app import (
     Json,
     Lessons,
     Module,
-    RootOption,
     Tasks,
     app,
     commands,
@@ -40,7 +39,6 @@ def check(
     all_: All = False,
     json: Json = False,
     jobs: Jobs = 2,
-    root: RootOption = None,
 ) -> None:
     """For authors: verify that a lesson's checks accept right code and reject wrong code.
 
@@ -52,7 +50,7 @@ def check(
     from tito.author import chapter_size
     from tito.author import check as checking
 
-    course = current_root(root)
+    course = current_root()
     if not course.is_course:
         raise UsageError(
             f"{course.path} is a workspace; its lessons have no solutions.", "Run it in the course."
@@ -94,7 +92,6 @@ def build_book(
             help="A new folder, or the folder of an earlier build. Default: book/_build/html.",
         ),
     ] = None,
-    root: RootOption = None,
 ) -> None:
     """For authors: build the site. A lesson runs again only when it or an earlier one has changed.
 
@@ -110,7 +107,7 @@ def build_book(
             commands=commands(),
             report=lambda name, done, of: report(f"ran {name}", done, of),
         )
-        site = build(current_root(root), options)
+        site = build(current_root(), options)
     echo(views.book(site))
 
 
@@ -120,7 +117,6 @@ def serve_book(
     port: Annotated[
         int, typer.Option(min=0, max=65535, metavar="N", help="0 chooses a free port.")
     ] = 8000,
-    root: RootOption = None,
 ) -> None:
     """For authors: build the site, serve it on this machine, and build it again at each save.
     Ctrl-C ends it.
@@ -132,7 +128,7 @@ def serve_book(
     from tito.views import author as views
 
     serve(
-        current_root(root),
+        current_root(),
         Options(fast=fast, commands=commands()),
         port,
         on_ready=lambda address: echo(f"{address}  (Ctrl-C ends it)"),
@@ -155,7 +151,6 @@ def print_book(
         ),
     ] = None,
     fast: Fast = False,
-    root: RootOption = None,
 ) -> None:
     """For authors: print the book as a PDF, with pandoc and typst.
 
@@ -168,7 +163,7 @@ def print_book(
     from tito.book.build import Options
     from tito.views import author as views
 
-    course = current_root(root)
+    course = current_root()
     with progress_bar(True) as report:
         printed = pdf.make(
             course,

@@ -17,9 +17,10 @@ Each program declares, in comments at its top, the lessons that it needs and its
 
 and defines `run(seed)`, which trains and returns ({name: what was measured}, a matplotlib figure).
 One that also says `options = true` defines `run(seed, words)`: the words after its name are an
-experiment of the learner's, which is shown and neither judged nor recorded. One that defines
-`play(words)` can be used after its run, in the terminal. For words that they cannot use, both call
-`sys.exit` with a sentence.
+experiment of the learner's, which is shown and neither judged nor recorded. One that also says
+`plays = ["--prompt"]` defines `play(words, seed)`, to use in the terminal what its run made: it is
+called for these words, and without words once the goal is reached. For words that they cannot use,
+both call `sys.exit` with a sentence.
 It runs in a separate process (`milestone_process.py`) on the root's package and no other. In a
 workspace the course's own copy is what runs, so that the goal is the same for everybody; a
 learner's edited copy runs with plain `python`.
@@ -59,6 +60,7 @@ HEADER: settings.Form = {
     "alt": settings.text(),
     "after": settings.text(),
     "options": settings.FLAG,
+    "plays": settings.texts(),
 }
 PROGRAM = Path(__file__).with_name("milestone_process.py")
 NOT_COUNTED = "not counted"
@@ -75,6 +77,7 @@ class Milestone:
     seconds  how long it may take; an experiment, which has words, takes what it takes
     options  whether it takes words after its name
     after    the name of the milestone whose saved run it uses
+    plays    the words after its name for using what it made
     """
 
     path: Path
@@ -89,6 +92,7 @@ class Milestone:
     at_most: Figures
     options: bool
     after: str
+    plays: tuple[str, ...]
 
     def picture(self, words: tuple[str, ...] = ()) -> str:
         """The file name of its picture, which contains the words of an experiment."""
@@ -202,6 +206,7 @@ def _read(path: Path, name: re.Match[str]) -> Milestone:
         meta.get("at_most", {}),
         meta.get("options", False),
         meta.get("after", ""),
+        tuple(meta.get("plays", ())),
     )
 
 
@@ -234,13 +239,19 @@ def statuses(root: Root) -> list[MilestoneStatus]:
     rows = []
     for program in milestones(root):
         record = data.get("milestones", {}).get(program.name, {})
-        state = record.get("verdict", "new")
-        if state == "passed" and record.get("code") != _code_of(program, _modules(root, program)):
-            state = "stale"
+        state = _state(root, program, record)
         waits = [name for name in program.needs if states.get(name) not in ("passed", "skipped")]
         measured, last_run = record.get("measured", {}), record.get("when")
         rows.append(MilestoneStatus(program, state, waits, measured, last_run))
     return rows
+
+
+def _state(root: Root, program: Milestone, record: dict[str, Any]) -> str:
+    """The state of a milestone, from the record of its last run."""
+    state = str(record.get("verdict", "new"))
+    if state == "passed" and record.get("code") != _code_of(program, _modules(root, program)):
+        return "stale"
+    return state
 
 
 def _modules(root: Root, program: Milestone) -> dict[str, str]:
@@ -301,12 +312,22 @@ def run(
     return result
 
 
-def play(root: Root, program: Milestone, words: tuple[str, ...]) -> None:
+def is_to_play(root: Root, program: Milestone, words: tuple[str, ...]) -> bool:
+    """Whether these words are for using what a milestone made, and without words, whether its goal
+    was reached with the package as it is.
+    """
+    if words:
+        return any(word.partition("=")[0] in program.plays for word in words)
+    record = progress.load(root).get("milestones", {}).get(program.name, {})
+    return bool(program.plays) and _state(root, program, record) in ("passed", NOT_COUNTED)
+
+
+def play(root: Root, program: Milestone, words: tuple[str, ...], seed: int = 0) -> None:
     """Let a learner use what a milestone made, in the terminal.
 
     Raises UsageError for words that the program cannot use.
     """
-    result = MilestoneRun(program, 0, words)
+    result = MilestoneRun(program, seed, words)
     if _export(_lessons(root, program)[0], result) is None:
         raise WorkError(result.reason, result.remedy)
     report, _ = execute(root, result, _modules(root, program), does="play")
@@ -377,7 +398,7 @@ def execute(
         drawn = picture.read_bytes() if picture.exists() else None
     if usage := report.get("usage"):
         raise UsageError(
-            f"{program.name}: {usage}.", f"See: tito milestone {does} {program.name} --help"
+            f"{program.name}: {usage}.", f"See: tito milestone run {program.name} --help"
         )
     return report, drawn
 

@@ -54,9 +54,7 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
     program = _load(request["program"])
     words = [request["words"]] if request["words"] else []
     if request["does"] == "play":
-        if not hasattr(program, "play"):
-            return {"usage": "this milestone can only be run"}
-        program.play(*words)
+        program.play(request["words"], request["seed"])
         return {}
     measured, figure = program.run(request["seed"], *words)
     seconds = round(time.perf_counter() - began, 2)

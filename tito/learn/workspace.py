@@ -265,15 +265,12 @@ def _write(entry: Entry, command: str, text: str, old_notebook: str | None = Non
     return backup
 
 
-def undo(
-    root: Root,
-    back: Callable[[Root], files.Step] = files.undo,
-) -> files.Step:
-    """`files.undo`, or `back`. Of a lesson whose script or notebook came back, it is not known any
-    more whether the two agree.
+def undo(root: Root) -> files.Step:
+    """`files.undo`. Of a lesson whose script or notebook came back, it is not known any more
+    whether the two agree.
     """
     with progress.locked(root):
-        step = back(root)
+        step = files.undo(root)
         for entry in root.lessons:
             if {entry.script, entry.notebook} & set(step.paths) and entry.notebook.exists():
                 with progress.change(root, entry.name) as record:

@@ -17,7 +17,7 @@ from tito.learn import jupyter, progress
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 COMMANDS = (
-    "init status start notebook export test watch hint compare word reset undo redo skip submit "
+    "init status start notebook export test watch hint compare word reset undo skip submit "
     "restore doctor check release grade feedback similar"
 ).split()
 

@@ -68,7 +68,7 @@ def test_a_learner_uses_every_command(learner):
     assert "index.html" in tito(root, "read", "numbers")[0]
     tito(root, "reset", "numbers")
     tito(root, "undo")
-    tito(root, "redo")
+    tito(root, "undo")
     tito(root, "undo")
     tito(root, "notebook", "numbers", "--no-open")
     assert entry.notebook.exists()

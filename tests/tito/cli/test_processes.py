@@ -74,7 +74,6 @@ LEARNER = {
     "tito compare": ("done", [], "compare numbers-double", "twice = x + x"),
     "tito reset": ("done", [], "reset numbers", ".tito/backups/"),
     "tito undo": ("done", ["reset numbers"], "undo", "files that `tito reset` overwrote"),
-    "tito redo": ("done", ["reset numbers", "undo"], "redo", "numbers_dev.py"),
     "tito skip": ("work", [], "skip numbers", "is skipped"),
     "tito submit": ("done", ["start numbers"], "submit", "work-1.zip"),
     "tito restore": (
@@ -86,7 +85,6 @@ LEARNER = {
     "tito read": ("work", [], "read numbers", ".tito/results/01_numbers/index.html"),
     "tito update": ("work", [], "update ../course", "You already have edition"),
     "tito doctor": ("work", [], "doctor", "import tinytorch"),
-    "tito milestone play": ("done", [], "milestone play --help", "Use what a milestone made"),
     "tito milestone run": ("done", [], "milestone run sum", "passed  total 6"),
 }
 INSTRUCTOR = {

@@ -277,19 +277,29 @@ def test_the_help_of_a_milestone_is_its_programs_own(work):
     assert "List" not in tito(work, "milestone", "run", "--help").stdout
 
 
-def test_a_milestone_that_can_be_played_reads_from_the_terminal(work):
+def test_what_a_milestone_made_is_used_once_its_goal_is_reached(work):
     solved(work)
-    ran = tito(work, "milestone", "play", "sum")
-    assert ran.returncode == 2 and "sum: this milestone can only be run." in ran.stderr
-    path = milestone.milestones(work)[0].path
-    code = "\n\ndef play(words=()):\n    print(total([1, 2]), words, input())\n"
-    path.write_text(path.read_text(encoding="utf-8") + code, encoding="utf-8")
-    words = [sys.executable, "-m", "tito", "milestone", "play", "sum", "a"]
-    done = subprocess.run(words, cwd=work.path, input="b", text=True, capture_output=True)
-    assert done.stdout == "6 ['a'] b\n", done
+    replaced(work, "# [goal]", '# options = true\n# plays = ["--word"]\n# [goal]')
+    text = "def play(words, seed):\n    print(total([1, 2]), words, seed, input())\n\n\n"
+    replaced(work, "def run(seed=0):", text + "def run(seed=0, words=()):")
+    assert "passed  total 6" in tito(work, "milestone", "run", "sum").stdout
+    again = "sum is trained with the code that you have. To train it again: tito milestone run sum"
+    assert run_typed(work).stdout == f"{again} --again\n6 [] 0 b\n"
+    assert run_typed(work, "--word=a", "--seed", "2").stdout == "6 ['--word=a'] 2 b\n"
+    assert run_typed(work, "--word", "a", "--json").stdout == "6 ['--word', 'a', '--json'] 0 b\n"
+    assert "passed  total 6" in run_typed(work, "--again").stdout
+    assert json.loads(run_typed(work, "--json").stdout)["verdict"] == "passed"
+    assert "tried  total 6" in run_typed(work, "--other").stdout
     edit(work.lesson("sums"), "return sum(double(n) for n in numbers)", "raise KeyError('gone')")
-    ran = tito(work, "milestone", "play", "sum")
+    ran = run_typed(work, "--word")
     assert ran.returncode == 1 and "KeyError: 'gone'" in ran.stderr
+    assert "failed" in run_typed(work).stdout, "it is trained again with the code as it is"
+
+
+def run_typed(work, *words):
+    """The finished `tito milestone run sum`, into which "b" was typed."""
+    words = [sys.executable, "-m", "tito", "milestone", "run", "sum", *words]
+    return subprocess.run(words, cwd=work.path, input="b", text=True, capture_output=True)
 
 
 def test_rows_tell_what_a_milestone_waits_for(work):

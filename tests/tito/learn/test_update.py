@@ -9,7 +9,6 @@ import pytest
 from commands import tito
 from small_course import edit, make_course, solve, verdict_on
 
-from tito import files
 from tito.author import release
 from tito.errors import TitoError
 from tito.learn import notebook_sync, progress, update, workspace
@@ -197,7 +196,7 @@ def test_whatever_was_written_stays_and_undo_brings_every_byte_back(root, tmp_pa
     assert progress.load(root) == recorded
     workspace.undo(again(root))
     assert held(root) == before
-    files.redo(again(root))
+    workspace.undo(again(root))
     assert again(root).edition == "2"
 
 

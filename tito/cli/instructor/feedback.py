@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tito.cli.app import RootOption, app, current_folder, current_root, echo, warn
-from tito.cli.instructor.options import GradebookOption, SectionOption, gradebook_of, section_of
+from tito.cli.app import app, current_folder, current_root, echo, warn
+from tito.cli.instructor.options import SectionOption, gradebook_of, section_of
 from tito.errors import UsageError
 from tito.grading.lms import SYSTEMS, having, joined
 
@@ -66,8 +66,6 @@ def feedback(
     everyone: Everyone = False,
     force: Force = False,
     section: SectionOption = None,
-    gradebook: GradebookOption = None,
-    root: RootOption = None,
     **zips: Path | None,
 ) -> None:
     """Write a feedback page for each learner.
@@ -83,7 +81,7 @@ def feedback(
     from tito.grading.intake.collect import entry_numbers, find_submissions
     from tito.safe_text import plain
 
-    course = current_root(root)
+    course = current_root()
     place = current_folder() / folder.expanduser()
     options = {**zips, deliver.MAIL: mail}
     targets = {kind: current_folder() / path.expanduser() for kind, path in options.items() if path}
@@ -95,7 +93,7 @@ def feedback(
                 "it gave you.",
                 "Name that download: --submissions DIR_OR_ZIP",
             )
-    with gradebook_of(course, gradebook, create=False, reads=True) as book:
+    with gradebook_of(course, create=False, reads=True) as book:
         section_of(book, section)
         unclaimed = enrollment.unclaimed(book)
         graded = (

@@ -14,7 +14,6 @@ from tito.cli.app import (
     All,
     Json,
     Lessons,
-    RootOption,
     app,
     current_folder,
     echo,
@@ -23,10 +22,10 @@ from tito.cli.app import (
     warn,
 )
 from tito.cli.instructor.options import (
-    GradebookOption,
     SectionOption,
     Submissions,
     author_name,
+    chosen_gradebook,
     current_course,
     ended_as_by_ctrl_c,
     gradebook_of,
@@ -97,7 +96,6 @@ class Request:
     """Which submissions to grade, and how: the options of the command."""
 
     submissions: Path
-    gradebook: str | None
     section: str | None
     submitted: str | None
     students: list[str] | None
@@ -112,7 +110,6 @@ def grade(
     submissions: Submissions,
     lessons: Lessons = None,
     all_: All = False,
-    gradebook: GradebookOption = None,
     section: SectionOption = None,
     submitted: SubmittedOption = None,
     students: Students = None,
@@ -121,7 +118,6 @@ def grade(
     jobs: Jobs = None,
     isolation: Isolation = None,
     json: Json = False,
-    root: RootOption = None,
 ) -> None:
     """Grade a class, and save every result in the gradebook.
 
@@ -132,14 +128,14 @@ def grade(
     """
     from tito.grading.workers import WORKERS
 
-    course = current_course(root)
+    course = current_course()
     entries = select_lessons(course, lessons, None, all_)
-    setting = setting_of(course, entries, isolation, (submissions, gradebook))
+    setting = setting_of(course, entries, isolation, submissions)
     WORKERS.begin(setting)
     grade_requested(
         course,
         setting,
-        Request(submissions, gradebook, section, submitted, students, regrade, dry_run, jobs, json),
+        Request(submissions, section, submitted, students, regrade, dry_run, jobs, json),
     )
 
 
@@ -150,7 +146,7 @@ def grade_requested(root: "Root", setting: "Setting", request: Request) -> None:
 
     setting = replace(setting, level=WORKERS.level())
     warn_of_level(setting.level)
-    with to_grade_into(root, request.gradebook, request.dry_run) as book:
+    with to_grade_into(root, request.dry_run) as book:
         options = run_options(book, request)
         before = book.last_entry() if request.dry_run else 0
         path, report_on = request.submissions, show_class_progress(not request.json)
@@ -221,7 +217,7 @@ def show_class(
     else:
         graded = book.grades_of(students, setting.lessons)
         grades = [views.without_checks(grade) for grade in graded]
-        place = gradebook_place(root, request.gradebook)
+        place = gradebook_place(root)
         shown = display_url(place) if "://" in str(place) else place
         echo(
             views.class_summary(progress, setting.level, shown),
@@ -241,12 +237,9 @@ def changes_grade(change: "Change") -> bool:
 
 
 def setting_of(
-    root: "Root", entries: list["Entry"], isolation: str | None, private: tuple[Path, str | None]
+    root: "Root", entries: list["Entry"], isolation: str | None, submissions: Path
 ) -> "Setting":
-    """The Setting of a run, from the course's policies and the options.
-
-    private  more paths that no jail may read: the submissions, and the gradebook or None
-    """
+    """The Setting of a run, from the course's policies and the options."""
     from tito.grading.setting import Setting, read_policies
 
     secret = [
@@ -254,7 +247,7 @@ def setting_of(
         root.path / root.package / "core",
         root.path / "tests",
         root.state,
-        *(Path(path).absolute() for path in private if path),
+        *(Path(path).absolute() for path in (submissions, chosen_gradebook(root)) if path),
     ]
     return Setting(
         root.path,
@@ -327,15 +320,15 @@ def warn_of_what_is_left(progress: "Progress") -> None:
 
 
 @contextmanager
-def to_grade_into(root: "Root", where: str | None, dry_run: bool) -> Iterator["Gradebook"]:
+def to_grade_into(root: "Root", dry_run: bool) -> Iterator["Gradebook"]:
     """The gradebook to write into: for a dry run, a temporary copy."""
     if dry_run:
         with (
             ended_as_by_ctrl_c(),
-            gradebook_of(root, where, reads=True) as book,
+            gradebook_of(root, reads=True) as book,
             book.copied() as copy,
         ):
             yield copy
     else:
-        with ended_as_by_ctrl_c(), gradebook_of(root, where) as book:
+        with ended_as_by_ctrl_c(), gradebook_of(root) as book:
             yield book

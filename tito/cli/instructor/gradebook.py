@@ -11,7 +11,6 @@ import typer
 
 from tito.cli.app import (
     Json,
-    RootOption,
     app,
     current_folder,
     current_root,
@@ -21,7 +20,6 @@ from tito.cli.app import (
     warn,
 )
 from tito.cli.instructor.options import (
-    GradebookOption,
     OneLesson,
     SectionOption,
     author_name,
@@ -89,15 +87,6 @@ FromTable = Annotated[
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Make the changes of --from.")]
-OneLearner = Annotated[
-    str | None, typer.Argument(metavar="[STUDENT]", help="Default: all learners.")
-]
-Changed = Annotated[
-    bool,
-    typer.Option(
-        "--changed", help="Only changes of points, including those that an override hides."
-    ),
-]
 RosterCsv = Annotated[
     Path | None,
     typer.Argument(
@@ -179,9 +168,18 @@ def gradebook_show(
             "--exercises", help="How the class did in each exercise, and its usual mistake."
         ),
     ] = False,
-    gradebook: GradebookOption = None,
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="Every change: when, who made it and why."),
+    ] = False,
+    changed: Annotated[
+        bool,
+        typer.Option(
+            "--changed",
+            help="Of the history, only changes of points, also those that an override hides.",
+        ),
+    ] = False,
     json: Json = False,
-    root: RootOption = None,
 ) -> None:
     """Show the grades of the class, of a learner or of a lesson.
 
@@ -190,12 +188,14 @@ def gradebook_show(
     """
     from tito.grading.gradebook import enrollment
 
-    course = current_root(root)
+    course = current_root()
     lesson = lesson_name(course, lesson)
-    with gradebook_of(course, gradebook, create=False, reads=True) as book:
+    with gradebook_of(course, create=False, reads=True) as book:
         members, student = section_of(book, section), enrollment.named(book, student)
         if overrides:
             show_overrides(book, lesson, {student} if student else members, json)
+        elif history or changed:
+            show_history(book, student, lesson, members, changed, json)
         elif exercises:
             show_exercises(course, book, lesson, section, json)
         else:
@@ -248,6 +248,37 @@ def show_overrides(
         echo(views.overrides(reviews))
 
 
+def show_history(
+    book: "Gradebook",
+    student: str | None,
+    lesson: str | None,
+    members: set[str] | None,
+    changed: bool,
+    json: bool,
+) -> None:
+    """List the changes of the grades.
+
+    members  ids of the only learners, or None
+    changed  list only changes of points
+    """
+    from tito.grading.gradebook import views
+
+    changes = (
+        change
+        for change in book.history(student, lesson)
+        if (members is None or change.student in members)
+        and (change.changes_points or not changed)
+    )
+    if json:
+        echo_json_list(change.as_json() for change in changes)
+        return
+    number = 0
+    for number, line in enumerate(views.history(changes), 1):
+        echo(line)
+    if not number:
+        echo("No change is recorded.")
+
+
 def show_exercises(
     root: "Root", book: "Gradebook", lesson: str | None, section: str | None, json: bool
 ) -> None:
@@ -273,9 +304,7 @@ def gradebook_set(
     why: Why = "",
     table: FromTable = None,
     yes: Yes = False,
-    gradebook: GradebookOption = None,
     json: Json = False,
-    root: RootOption = None,
 ) -> None:
     """Set points, extend a deadline or write a comment, for one learner or for many from a table.
 
@@ -284,7 +313,7 @@ def gradebook_set(
     """
     from tito.grading.gradebook.requested_changes import read_changes, requested
 
-    course = current_root(root)
+    course = current_root()
     values = {"points": points, "extend": extend, "comment": comment}
     is_asked = any(text is not None for text in values.values())
     if table and (student or is_asked) or not table and not (student and is_asked):
@@ -296,7 +325,7 @@ def gradebook_set(
     def name_of(lesson: str) -> str:
         return str(lesson_name(course, lesson))
 
-    with gradebook_of(course, gradebook, create=False) as book:
+    with gradebook_of(course, create=False) as book:
         cells = values | {"student": student, "lesson": lesson, "check": check}
         path = table and current_folder() / table.expanduser()
         how = name_of, why, book.rules.zone
@@ -333,9 +362,7 @@ def gradebook_roster(
     remove: Remove = None,
     restore: Restore = None,
     merge: Merge = None,
-    gradebook: GradebookOption = None,
     json: Json = False,
-    root: RootOption = None,
 ) -> None:
     """Set who is in the class: read a roster, remove learners, or merge two ids of a learner.
 
@@ -346,8 +373,8 @@ def gradebook_roster(
     changes = [bool(csv), bool(remove), bool(restore), bool(merge)].count(True)
     if changes > 1:
         raise UsageError("Only one at a time.", "Give a CSV, --remove, --restore or --merge.")
-    course, who = current_root(root), author_name() if changes else ""
-    with gradebook_of(course, gradebook, create=bool(csv), reads=not changes) as book:
+    course, who = current_root(), author_name() if changes else ""
+    with gradebook_of(course, create=bool(csv), reads=not changes) as book:
         if csv:
             enrolled = enrollment.enroll(book, current_folder() / csv, who, id_column, whole_class)
         for student in remove or ():
@@ -386,40 +413,6 @@ def show_enrollment(enrolled: "Enrollment", csv: Path, whole_class: bool, json: 
         echo(plain(words, 1000))
 
 
-@gradebook_app.command("history", rich_help_panel=MEMBERS)
-def gradebook_history(
-    student: OneLearner = None,
-    lesson: OneLesson = None,
-    changed: Changed = False,
-    gradebook: GradebookOption = None,
-    json: Json = False,
-    root: RootOption = None,
-) -> None:
-    """List every change of a grade: when, who made it and why, and the points before and after.
-
-    Example: tito gradebook history ada
-    """
-    from tito.grading.gradebook import enrollment, views
-
-    course = current_root(root)
-    lesson = lesson_name(course, lesson)
-    with gradebook_of(course, gradebook, create=False, reads=True) as book:
-        student = enrollment.named(book, student)
-        changes = (
-            change
-            for change in book.history(student, lesson)
-            if not changed or change.changes_points
-        )
-        if json:
-            echo_json_list(change.as_json() for change in changes)
-            return
-        number = 0
-        for number, line in enumerate(views.history(changes), 1):
-            echo(line)
-        if not number:
-            echo("No change is recorded.")
-
-
 @gradebook_app.command("export", rich_help_panel=DAILY)
 def gradebook_export(
     kind: Format = "csv",
@@ -427,8 +420,6 @@ def gradebook_export(
     lesson: OneLesson = None,
     section: SectionOption = None,
     force: Force = False,
-    gradebook: GradebookOption = None,
-    root: RootOption = None,
 ) -> None:
     """Write the grades in the format of another system.
 
@@ -442,9 +433,9 @@ def gradebook_export(
         raise UsageError(f"--format {kind!r} is unknown.", f"Choose one of: {known}.")
     if kind in exports.TREES and not output:
         raise UsageError(f"{kind} needs a folder to write to.", "Name it: --output PATH")
-    course = current_root(root)
+    course = current_root()
     lesson = lesson_name(course, lesson)
-    with gradebook_of(course, gradebook, create=False, reads=True) as book:
+    with gradebook_of(course, create=False, reads=True) as book:
         section_of(book, section)
         most = today_points(course, book)
         chosen = exports.Selection(book, lesson, section, most, course.name)

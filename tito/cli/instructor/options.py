@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tito.cli.app import current_root, warn
+from tito import settings
+from tito.cli.app import current_root, named_gradebook, warn
 from tito.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,12 +26,6 @@ Submissions = Annotated[
     ),
 ]
 SEVERAL = "Several graders"  # the options that one grader does not need
-GradebookOption = Annotated[
-    str | None,
-    typer.Option(
-        "--gradebook", metavar="FILE_OR_URL", help="Default: .tito/gradebook.db of the course."
-    ),
-]
 SectionOption = Annotated[
     str | None,
     typer.Option(
@@ -45,12 +40,12 @@ OneLesson = Annotated[
 ]
 
 
-def current_course(root: Path | None) -> "Root":
+def current_course() -> "Root":
     """The course to grade with.
 
     Raises TitoError in a workspace: it has no hidden checks and no reference.
     """
-    course = current_root(root)
+    course = current_root()
     if not course.is_course:
         raise UsageError(
             f"{course.path} is a workspace; grading needs the course.",
@@ -59,15 +54,23 @@ def current_course(root: Path | None) -> "Root":
     return course
 
 
-def gradebook_place(root: "Root", where: str | None) -> str | Path:
-    """The path or URL of the gradebook: --gradebook, or the course's default."""
-    return where or root.state / "gradebook.db"
+def chosen_gradebook(root: "Root") -> str | Path | None:
+    """The path or URL that --gradebook or else the course's `tito.toml` gives, or None."""
+    if given := named_gradebook():
+        return given
+    written = settings.read_root(root.path).get("grading", {}).get("gradebook")
+    return written if not written or "://" in written else root.path / Path(written).expanduser()
+
+
+def gradebook_place(root: "Root") -> str | Path:
+    """The path or URL of the gradebook: the chosen one, or else the course's own."""
+    return chosen_gradebook(root) or root.state / "gradebook.db"
 
 
 def gradebook_of(
-    root: "Root", where: str | None, create: bool = True, reads: bool = False
+    root: "Root", create: bool = True, reads: bool = False
 ) -> AbstractContextManager["Gradebook"]:
-    """Open the gradebook (--gradebook, or the course's default) with the course's late rules.
+    """Open the gradebook of a course with its late rules.
 
     create, reads  as in `gradebook.open_gradebook`
     """
@@ -79,7 +82,7 @@ def gradebook_of(
         entry = root.find_lesson(lesson) if root.is_course else None
         return checks_hash(entry) if entry else ""
 
-    place, rules = gradebook_place(root, where), late.read(root)
+    place, rules = gradebook_place(root), late.read(root)
     rules = replace(rules, checks_today=checks_today)
     return gradebook.open_gradebook(place, rules, create, reads)
 

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tito.cli.app import RootOption, echo
+from tito.cli.app import echo
 from tito.cli.instructor.gradebook import DAILY, gradebook_app
 from tito.cli.instructor.options import (
     SEVERAL,
-    GradebookOption,
     author_name,
     current_course,
     ended_as_by_ctrl_c,
@@ -46,14 +45,12 @@ def gradebook_page(
     graders: Graders = None,
     anonymous: Anonymous = False,
     port: Port = 0,
-    gradebook: GradebookOption = None,
-    root: RootOption = None,
 ) -> None:
     """Read code next to its checks, set points, comment and judge answers, in your browser.
 
     Ctrl-C ends it. Anyone with a printed address can change grades. Example: tito gradebook page
     """
-    course = current_course(root)
+    course = current_course()
     try:
         from tito.grading.page import app
         from tito.grading.page.access import Sessions
@@ -62,7 +59,7 @@ def gradebook_page(
             f"The page needs {error.name}, which is not installed here.",
             "In the course's folder: bin/setup instructor",
         ) from None
-    opening = gradebook_of(course, gradebook, create=False)
+    opening = gradebook_of(course, create=False)
     with opening as book, suppress(KeyboardInterrupt), ended_as_by_ctrl_c():
         sessions = Sessions(anonymous)
         for name, sections in graders_of(book, graders or []).items():

@@ -7,7 +7,6 @@ import typer
 
 from tito.cli.app import (
     Lessons,
-    RootOption,
     app,
     current_folder,
     current_root,
@@ -58,7 +57,6 @@ def release(
     gradescope: Gradescope = False,
     force: Force = False,
     with_solutions: WithSolutions = False,
-    root: RootOption = None,
 ) -> None:
     """For instructors: write a copy of the course to publish, without solutions or hidden checks.
 
@@ -67,7 +65,7 @@ def release(
     listed, and saved before they are replaced. Without a lesson: every lesson. Example:
     tito release ../tinytorch-release tensor activations
     """
-    course = current_root(root)
+    course = current_root()
     if (nbgrader, gradescope, with_solutions).count(True) > 1:
         raise UsageError(
             "Only one of --nbgrader, --gradescope and --with-solutions is possible at a time.",

@@ -11,7 +11,6 @@ from tito.cli.app import (
     All,
     Json,
     Lessons,
-    RootOption,
     app,
     current_folder,
     echo,
@@ -21,9 +20,9 @@ from tito.cli.app import (
     warn,
 )
 from tito.cli.instructor.options import (
-    GradebookOption,
     SectionOption,
     Submissions,
+    chosen_gradebook,
     current_course,
     gradebook_of,
     section_of,
@@ -50,9 +49,7 @@ def similar(
         typer.Option(metavar="DIR", help="A folder for pages that show each pair side by side."),
     ] = None,
     section: SectionOption = None,
-    gradebook: GradebookOption = None,
     json: Json = False,
-    root: RootOption = None,
 ) -> None:
     """Find pairs of submissions that are too similar.
 
@@ -68,10 +65,10 @@ def similar(
     from tito.safe_text import plain
 
     jail.check_system()
-    course = current_course(root)
+    course = current_course()
     entries = select_lessons(course, lessons, None, all_)
-    is_there = bool(gradebook) or (course.state / "gradebook.db").exists()
-    with gradebook_of(course, gradebook, create=not is_there, reads=True) as book:
+    is_there = bool(chosen_gradebook(course)) or (course.state / "gradebook.db").exists()
+    with gradebook_of(course, create=not is_there, reads=True) as book:
         (learners, _), members = enrollment.learners(book), section_of(book, section)
     with progress_bar(not json) as report:
         count = Count()

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tito.cli.app import (
+    GRADEBOOK,
     All,
     Json,
     Lesson,
     Lessons,
     Module,
-    RootOption,
     Tasks,
     app,
     complain,
@@ -21,7 +21,7 @@ from tito.cli.app import (
     echo,
     echo_json,
     named_root,
-    remember_root,
+    remember,
     select_exercise,
     select_lesson,
     select_lessons,
@@ -52,10 +52,16 @@ Predict = Annotated[
 @app.callback(invoke_without_command=True)
 def main(
     context: typer.Context,
-    root: RootOption = None,
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            help="Use this course or workspace instead of the one that the current folder is in."
+        ),
+    ] = None,
+    gradebook: Annotated[str | None, GRADEBOOK] = None,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    remember_root(root)
+    remember(root, gradebook)
     if version:
         from tito.lesson import course
 

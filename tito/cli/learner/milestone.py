@@ -1,11 +1,15 @@
 """The commands of `tito milestone`."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tito.cli.app import Json, app, current_root, echo, echo_json
+
+if TYPE_CHECKING:
+    from tito.learn.milestone import Milestone
+    from tito.lesson.course import Root
 
 milestone_app = typer.Typer()
 app.add_typer(milestone_app, name="milestone")
@@ -19,6 +23,7 @@ Options = Annotated[
     typer.Argument(metavar="[OPTION]...", help="Options of the milestone's program."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The seed of the random numbers.")]
+Again = Annotated[bool, typer.Option("--again", help="Train also what is trained already.")]
 
 
 @milestone_app.callback(invoke_without_command=True)
@@ -47,11 +52,17 @@ PASSES_ON = {"ignore_unknown_options": True}  # also --help, to the milestone's 
 
 @milestone_app.command("run", context_settings=PASSES_ON, add_help_option=False)
 def run_milestone(
-    context: typer.Context, name: Name, options: Options = None, seed: Seed = 0, json: Json = False
+    context: typer.Context,
+    name: Name,
+    options: Options = None,
+    seed: Seed = 0,
+    again: Again = False,
+    json: Json = False,
 ) -> None:
     """Run a milestone with your package: train, draw, and report whether the goal was reached.
 
-    `tito milestone run gpt --help` lists the options of the milestone gpt.
+    The GPT, once it is trained, continues the texts that you type. `tito milestone run gpt --help`
+    lists the options of the milestone gpt.
 
     Example: tito milestone run xor
     """
@@ -65,6 +76,11 @@ def run_milestone(
     if "--help" in (options or ()):
         milestone.run(root, program, words=("--help",))
         return
+    words = tuple(options or ())
+    # A program that asks for the result, and has no words, gets the result of a run.
+    if not again and (words or not json) and milestone.is_to_play(root, program, words):
+        play_milestone(root, program, (*words, "--json") if json else words, seed)
+        return
     if not json:
         from tito.views import learner as views
         from tito.views import link
@@ -72,7 +88,7 @@ def run_milestone(
         echo(views.milestone_card(program))
         sys.stdout.flush()
     out = sys.stderr if json else None
-    result = milestone.run(root, program, seed, tuple(options or ()), out)
+    result = milestone.run(root, program, seed, words, out)
     picture = result.picture and result.picture.relative_to(root.path).as_posix()
     if json:
         echo_json(result.as_json() | {"picture": picture})
@@ -82,18 +98,14 @@ def run_milestone(
         raise typer.Exit(1)
 
 
-@milestone_app.command("play", context_settings=PASSES_ON, add_help_option=False)
-def play_milestone(context: typer.Context, name: Name, options: Options = None) -> None:
-    """Use what a milestone made: the GPT continues the texts that you type.
-
-    `tito milestone play gpt --help` lists the options.
-
-    Example: tito milestone play gpt
-    """
+def play_milestone(root: "Root", program: "Milestone", words: tuple[str, ...], seed: int) -> None:
+    """Use what a milestone made."""
     from tito.learn import milestone
 
-    if name == "--help":
-        echo(context.get_help())
-        return
-    root = current_root()
-    milestone.play(root, milestone.find(root, name), tuple(options or ()))
+    if not words:
+        echo(
+            f"{program.name} is trained with the code that you have. To train it again: "
+            f"tito milestone run {program.name} --again"
+        )
+        sys.stdout.flush()
+    milestone.play(root, program, words, seed)

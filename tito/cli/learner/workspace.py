@@ -60,7 +60,7 @@ def reset(
 
 @app.command()
 def undo() -> None:
-    """Restore the files that the last command overwrote. Run it again to go back further.
+    """Restore the files that the last command overwrote. Run it again to reverse this.
 
     Example: tito undo
     """
@@ -70,23 +70,9 @@ def undo() -> None:
     step = workspace.undo(root)
     echo(
         f"Restored the files that `tito {step.command}` overwrote at {step.when:%H:%M on %d %B}; "
-        "`tito redo` reverses this:",
+        "`tito undo` again reverses this:",
         *(f"  {path.relative_to(root.path)}" for path in step.paths),
     )
-
-
-@app.command()
-def redo() -> None:
-    """Reverse the last undo.
-
-    Example: tito redo
-    """
-    from tito import files
-    from tito.learn import workspace
-
-    root = current_root(strict=False)
-    step = workspace.undo(root, files.redo)
-    echo("Reversed the last undo:", *(f"  {path.relative_to(root.path)}" for path in step.paths))
 
 
 @app.command()
