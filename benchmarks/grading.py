@@ -474,13 +474,13 @@ class Tito:
                 "tito",
                 "--root",
                 self.root.path,
+                "--gradebook",
+                folder / "grades.db",
                 "grade",
                 submissions,
                 "--all",
                 "--jobs",
                 self.workers,
-                "--gradebook",
-                folder / "grades.db",
                 "--json",
             ],
             folder,
@@ -888,7 +888,8 @@ def measure_large(root, size, folder, environment):
     """What a large class costs: {"seconds", "cpu_seconds", "peak_bytes", "tenths": [{submissions,
     rate, bytes}]}, of scripts that are handed in as they are.
     """
-    submissions, words = folder / "large", ["--all", "--jobs", 2, "--gradebook", folder / "l.db"]
+    submissions = folder / "large"
+    before = ["--root", root.path, "--gradebook", folder / "l.db"]
     sheets = [sample.Sheets(entry) for entry in root.lessons]
     for number, work in enumerate(sample.works(sheets, size, random.Random(0), KINDS), 1):
         (text,) = work.files.values()
@@ -911,8 +912,8 @@ def measure_large(root, size, folder, environment):
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
-        command = [sys.executable, "-m", "tito", "--root", root.path, "grade", submissions, *words]
-        _, cost = run(command, folder, environment)
+        words = ["grade", submissions, "--all", "--jobs", 2]
+        _, cost = run([sys.executable, "-m", "tito", *before, *words], folder, environment)
     finally:
         stop.set()
         thread.join()

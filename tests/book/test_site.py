@@ -699,4 +699,4 @@ def test_every_command_is_in_the_reference(site):
         if not hasattr(one, "commands")
     ]
     assert [name for name in [*commands, "book build"] if f"\ntito {name}#" not in text] == []
-    assert "--gradebook FILE_OR_URL" in text and len(commands) > 15
+    assert "--isolation LEVEL" in text and len(commands) > 15

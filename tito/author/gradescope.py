@@ -24,21 +24,22 @@ from tito.lesson.lesson_format import CHECKS, FACTS, HINTS
 PROGRAMS = Path(__file__).with_name("autograder")
 
 
-def pack(source: Root, path: Path, lessons: list[Entry] | None = None, force: bool = False) -> int:
+def pack(source: Root, path: Path, lessons: list[Entry] | None = None) -> int:
     """Write the autograder zip of a course. Returns its size in bytes.
 
     lessons  those to grade; None for all
-    force    whether to overwrite an existing zip
     """
     if not source.is_course:
         raise UsageError(
             f"{source.path} is a workspace; an autograder needs the course with its solutions.",
             "Run it in the course.",
         )
-    if path.suffix != ".zip" or path.is_dir() or (path.exists() and not (force and path.is_file())):
+    if path.suffix != ".zip" or path.exists():
         raise UsageError(
             f"{path} is {'there already' if path.exists() else 'not the name of a zip'}.",
-            "Name another file that ends in .zip, or overwrite it with --force.",
+            "Delete it, or name another file that ends in .zip."
+            if path.exists()
+            else "Name a file that ends in .zip.",
         )
     if any((folder / release.NOTE).exists() for folder in path.absolute().parents):
         raise UsageError(

@@ -39,7 +39,7 @@ from tito.lesson.lesson_format import Lesson
 
 NotebookCell = dict[str, Any]  # a cell in the JSON of a notebook
 
-CONFIG = '''"""Made by `tito release --nbgrader`: nbgrader's settings for {name}."""
+CONFIG = '''"""Made by `tito release --for nbgrader`: nbgrader's settings for {name}."""
 
 import os
 from pathlib import Path
@@ -60,7 +60,7 @@ def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> lis
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(
             f"{folder} is not empty.",
-            "Give a new folder: tito release --nbgrader ../my-nbgrader-course",
+            "Give a new folder: tito release --for nbgrader ../my-nbgrader-course",
         )
     contents = course_files(source, lessons or source.lessons)
     stage = make_stage(folder)

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from tito.cli.app import (
-    All,
     Json,
     Lessons,
     Module,
@@ -36,7 +35,6 @@ Jobs = Annotated[
 def check(
     words: Tasks = None,
     module: Module = None,
-    all_: All = False,
     json: Json = False,
     jobs: Jobs = 2,
 ) -> None:
@@ -55,7 +53,7 @@ def check(
         raise UsageError(
             f"{course.path} is a workspace; its lessons have no solutions.", "Run it in the course."
         )
-    selection = select_tasks(course, words, module, all_ or not (words or module))
+    selection = select_tasks(course, words, module, not (words or module))
     with progress_bar(not json) as report:
         findings = list(checking.check_all(selection, jobs, report))
     if json:

@@ -13,6 +13,7 @@ from tito.cli.app import app, arrange, complain, show_notices  # noqa: E402
 from tito.errors import TitoError, UsageError
 
 gc.enable()
+BEFORE = ("--root", "--gradebook")  # options of `tito` itself
 
 
 def run() -> NoReturn:
@@ -35,12 +36,12 @@ def run() -> NoReturn:
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise  # a bug of tito, not wrong usage: show the traceback
-        context = getattr(error, "ctx", None)
-        complain(
-            UsageError(
-                error.format_message(), f"See: {context.command_path if context else 'tito'} --help"
-            )
-        )
+        context, option = getattr(error, "ctx", None), getattr(error, "option_name", "")
+        path = context.command_path if context else "tito"
+        remedy = f"See: {path} --help"
+        if option in BEFORE:
+            remedy = f"It stands before the command: tito {option} ...{path.removeprefix('tito')}"
+        complain(UsageError(error.format_message(), remedy))
         code = 2
     # Without this, Python's last garbage collection visits all modules, which takes 15 ms.
     gc.freeze()

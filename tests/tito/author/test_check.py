@@ -371,7 +371,7 @@ def test_an_equivalent_mutation_needs_a_reason_and_must_exist(good):
 
 @pytest.mark.slow
 def test_the_command_prints_a_table_or_json_and_its_exit_code_tells(good):
-    done = run_process(good, "check", "--all")
+    done = run_process(good, "check")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "numbers" in done.stdout and "sums" in done.stdout and "mutations caught" in done.stdout
     change(good, "LIMIT = 10", "LIMIT = 11", fresh=False)

@@ -24,7 +24,7 @@ def autograder(small_course, tmp_path):
     """The folder that Gradescope makes: `source/` with what was uploaded, and room for a
     submission.
     """
-    tito(small_course, "release", "--gradescope", tmp_path / "autograder.zip")
+    tito(small_course, "release", "--for", "gradescope", tmp_path / "autograder.zip")
     subprocess.run(
         [
             sys.executable,
@@ -104,7 +104,7 @@ def test_whatever_is_handed_in_gets_results(autograder, kind):
 
 
 def test_some_lessons_are_graded_when_some_were_asked_for(small_course, tmp_path):
-    tito(small_course, "release", "--gradescope", tmp_path / "a.zip", "numbers")
+    tito(small_course, "release", "--for", "gradescope", tmp_path / "a.zip", "numbers")
     with zipfile.ZipFile(tmp_path / "a.zip") as held:
         assert (
             held.read("lessons") == b"numbers\n"
@@ -133,19 +133,20 @@ def test_a_zip_is_not_written_over_nor_into_a_release_nor_from_a_workspace(
     (tmp_path / "there.zip").write_bytes(b"mine")
     assert (
         "there already"
-        in tito(small_course, "release", "--gradescope", tmp_path / "there.zip", code=2)[1]
+        in tito(small_course, "release", "--for", "gradescope", tmp_path / "there.zip", code=2)[1]
     )
     assert (tmp_path / "there.zip").read_bytes() == b"mine"
-    tito(small_course, "release", "--gradescope", tmp_path / "there.zip", "--force")
+    (tmp_path / "there.zip").unlink()
+    tito(small_course, "release", "--for", "gradescope", tmp_path / "there.zip")
     assert zipfile.is_zipfile(tmp_path / "there.zip")
     folder = release.release(small_course, tmp_path / "release").path
     with pytest.raises(TitoError, match="inside a release"):
         gradescope.pack(small_course, folder / "deep" / "a.zip")
     assert (
         "solutions"
-        in tito(small_workspace, "release", "--gradescope", tmp_path / "new.zip", code=2)[1]
+        in tito(small_workspace, "release", "--for", "gradescope", tmp_path / "new.zip", code=2)[1]
     )
-    _, err = tito(small_course, "release", "new", "--gradescope", "--with-solutions", code=2)
+    _, err = tito(small_course, "release", "new", "--for", "gradescope", "--with-solutions", code=2)
     assert "Only one of" in err and not (small_course.path / "new").exists()
 
 

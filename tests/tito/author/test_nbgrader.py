@@ -132,7 +132,7 @@ def test_learner_side_code_comes_before_the_checks_that_need_it(small_course):
 
 
 def test_the_command_writes_a_course_and_nothing_over_another(small_course, tmp_path):
-    out, _ = tito(small_course, "release", "--nbgrader", tmp_path / "nbgrader")
+    out, _ = tito(small_course, "release", "--for", "nbgrader", tmp_path / "nbgrader")
     assert "2 source notebooks" in out and "contain the solutions" in out
     names = {
         p.relative_to(tmp_path / "nbgrader").as_posix()

@@ -159,9 +159,9 @@ def test_each_push_shows_points_and_what_to_look_at_first_and_a_tag_hands_in(
     (tmp_path / "list.csv").write_text("student,github\nada,ada-l\n", encoding="utf-8")
     for number, folder in enumerate((submissions, clones)):
         book = ["--gradebook", tmp_path / f"{number}.db"]
-        tito(small_course, "gradebook", "roster", tmp_path / "list.csv", *book)
-        tito(small_course, "grade", folder, "--all", *book)
-        shown = json.loads(tito(small_course, "gradebook", "show", "--json", *book)[0])
+        tito(small_course, *book, "gradebook", "roster", tmp_path / "list.csv")
+        tito(small_course, *book, "grade", folder, "--all")
+        shown = json.loads(tito(small_course, *book, "gradebook", "show", "--json")[0])
         grades = [(one["student"], one["lesson"], one["verdict"]) for one in shown]
         assert grades == [("ada", "numbers", "passed"), ("ada", "sums", "passed")]
 

@@ -105,7 +105,6 @@ INSTRUCTOR = {
         "gradebook set ada numbers --points 3 --why asked",
         "4 -> 3  the lesson set to 3",
     ),
-    "tito gradebook history": ("graded", [], "gradebook history", "graded  - -> 4"),
     "tito gradebook roster": ("graded", [], "gradebook roster ../roster.csv", "1 learner"),
 }
 AUTHOR = {

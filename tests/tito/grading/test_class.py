@@ -30,12 +30,12 @@ def grade(root, submissions, *more, book):
             "tito",
             "--root",
             root.path,
+            "--gradebook",
+            book,
             "grade",
             submissions,
             "--jobs",
             "2",
-            "--gradebook",
-            book,
             *map(str, more),
         ],
         capture_output=True,
@@ -56,7 +56,7 @@ def graded_class(tmp_path_factory):
     set_policies(root.path, check_seconds=3)
     expected = make(root, folder / "class")
     book = folder / "grades.db"
-    tito(root, "gradebook", "roster", folder / "class" / "roster.csv", "--gradebook", book)
+    tito(root, "--gradebook", book, "gradebook", "roster", folder / "class" / "roster.csv")
     words = [folder / "class" / "submissions", "--all"]
     rows = json.loads(grade(root, *words, "--json", book=book))
     assert len(rows) == 60

@@ -100,7 +100,7 @@ def test_commands_with_nothing_to_look_at_say_so(tmp_path):
         (("similar", tmp_path / "empty", "numbers"), 2),
         (("gradebook", "show"), 0),
         (("gradebook", "show", "--exercises"), 0),
-        (("gradebook", "history"), 0),
+        (("gradebook", "show", "--history"), 0),
         (("gradebook", "export"), 2),
         (("feedback", tmp_path / "pages"), 2),
         (("gradebook", "roster"), 0),

@@ -49,13 +49,14 @@ def solve_from(reference, entry):
     entry.script.write_bytes(reference.lesson(entry.name).script.read_bytes())
 
 
-def command(root, submissions, *more):
+def command(root, submissions, *more, book=None):
     return [
         sys.executable,
         "-m",
         "tito",
         "--root",
         str(root.path),
+        *(["--gradebook", str(book)] if book else []),
         "grade",
         str(submissions),
         "--all",
@@ -114,8 +115,9 @@ def test_line_ends_change_no_verdict_and_no_points(small_course, tmp_path):
 
 
 def history(root):
+    words = ("gradebook", "show", "--history", "--json")
     done = subprocess.run(
-        [sys.executable, "-m", "tito", "--root", str(root.path), "gradebook", "history", "--json"],
+        [sys.executable, "-m", "tito", "--root", str(root.path), *words],
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -340,8 +342,8 @@ def test_a_second_run_is_refused_and_completes_the_gradebook_when_the_first_was_
     where = tmp_path / "book.db"
     if database == "PostgreSQL":
         where = request.getfixturevalue("postgres")()
-    words = ("--jobs", 1, "--isolation", "process", "--gradebook", where)
-    line = command(small_course, submissions, *words)
+    words = ("--jobs", 1, "--isolation", "process")
+    line = command(small_course, submissions, *words, book=where)
     tried = tmp_path / "tried"
     first = subprocess.Popen([*line[:1], "-c", WAITS_AFTER_THREE, *line[3:], str(tried)])
     wait_for(lambda: tried.exists() and len(tried.read_text().split()) > 3, 60)
@@ -549,7 +551,7 @@ def test_an_address_that_dask_cannot_use_is_a_sentence(address):
 @pytest.mark.slow
 @LINUX
 def test_ctrl_c_keeps_what_is_graded_and_leaves_nothing_running(small_course, submissions, orphans):
-    undisturbed = grade(small_course, submissions, "--gradebook", small_course.path / "other.db")
+    undisturbed = grade(small_course, submissions, book=small_course.path / "other.db")
     process = subprocess.Popen(
         command(small_course, submissions),
         stdout=subprocess.PIPE,
@@ -574,13 +576,13 @@ def test_ctrl_c_keeps_what_is_graded_and_leaves_nothing_running(small_course, su
 def test_killed_at_a_random_moment_a_second_run_completes_the_gradebook(
     small_course, submissions, tmp_path, orphans, whom
 ):
-    undisturbed = grade(small_course, submissions, "--gradebook", tmp_path / "undisturbed.db")
+    undisturbed = grade(small_course, submissions, book=tmp_path / "undisturbed.db")
     files = everything_below(small_course.path.parent)
     chance = random.Random(whom)
     for number in range(KILLS):
         book = tmp_path / f"{number}.db"
         process = subprocess.Popen(
-            command(small_course, submissions, "--gradebook", book),
+            command(small_course, submissions, book=book),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
@@ -594,9 +596,9 @@ def test_killed_at_a_random_moment_a_second_run_completes_the_gradebook(
             kill(pid)
         process.communicate(timeout=60)
         assert orphans() == []
-        rows = grade(small_course, submissions, "--gradebook", book)
+        rows = grade(small_course, submissions, book=book)
         assert rows == undisturbed
-        words = ("gradebook", "history", "--json", "--gradebook", book)
+        words = ("--gradebook", book, "gradebook", "show", "--history", "--json")
         changes = json.loads(commands.tito(small_course, *words)[0])
         graded = [(change["student"], change["lesson"]) for change in changes]
         assert len(graded) == len(set(graded)) == 16  # nothing twice

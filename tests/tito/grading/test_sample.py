@@ -53,9 +53,10 @@ def test_the_program_writes_a_class_that_is_graded_as_each_learner_worked(small_
     )
     assert (done.returncode, done.stderr) == (0, "") and "6 learners" in done.stdout
     book = tmp_path / "class.db"
-    tito(small_course, "gradebook", "roster", tmp_path / "class/roster.csv", "--gradebook", book)
-    words = [tmp_path / "class/submissions", "numbers", "--json", "--gradebook", book]
-    rows = json.loads(tito(small_course, "grade", *words)[0])
+    where = ("--gradebook", book)
+    tito(small_course, *where, "gradebook", "roster", tmp_path / "class/roster.csv")
+    words = [tmp_path / "class/submissions", "numbers", "--json"]
+    rows = json.loads(tito(small_course, *where, "grade", *words)[0])
     graded = {row["student"]: (row["points"], row["verdict"]) for row in rows}
     assert graded["novak.tove"] == (5, "passed")
     assert graded["lind.rosa"] == (4, "partly right")

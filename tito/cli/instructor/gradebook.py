@@ -172,13 +172,6 @@ def gradebook_show(
         bool,
         typer.Option("--history", help="Every change: when, who made it and why."),
     ] = False,
-    changed: Annotated[
-        bool,
-        typer.Option(
-            "--changed",
-            help="Of the history, only changes of points, also those that an override hides.",
-        ),
-    ] = False,
     json: Json = False,
 ) -> None:
     """Show the grades of the class, of a learner or of a lesson.
@@ -194,8 +187,8 @@ def gradebook_show(
         members, student = section_of(book, section), enrollment.named(book, student)
         if overrides:
             show_overrides(book, lesson, {student} if student else members, json)
-        elif history or changed:
-            show_history(book, student, lesson, members, changed, json)
+        elif history:
+            show_history(book, student, lesson, members, json)
         elif exercises:
             show_exercises(course, book, lesson, section, json)
         else:
@@ -253,21 +246,15 @@ def show_history(
     student: str | None,
     lesson: str | None,
     members: set[str] | None,
-    changed: bool,
     json: bool,
 ) -> None:
-    """List the changes of the grades.
-
-    members  ids of the only learners, or None
-    changed  list only changes of points
-    """
+    """members: ids of the only learners, or None."""
     from tito.grading.gradebook import views
 
     changes = (
         change
         for change in book.history(student, lesson)
-        if (members is None or change.student in members)
-        and (change.changes_points or not changed)
+        if members is None or change.student in members
     )
     if json:
         echo_json_list(change.as_json() for change in changes)

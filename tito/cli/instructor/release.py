@@ -23,23 +23,18 @@ Place = Annotated[
     Path,
     typer.Argument(
         metavar="PLACE",
-        help="A new folder, or an earlier release to update; with --gradescope, a zip.",
+        help="A new folder, or an earlier release to update; for gradescope, a zip.",
     ),
 ]
-Nbgrader = Annotated[
-    bool,
+System = Annotated[
+    str | None,
     typer.Option(
-        "--nbgrader",
-        help="Write source notebooks for nbgrader instead. They contain the solutions.",
+        "--for",
+        metavar="nbgrader|gradescope",
+        help="Write source notebooks for nbgrader, or an autograder for Gradescope, instead. They "
+        "contain the solutions.",
     ),
 ]
-Gradescope = Annotated[
-    bool,
-    typer.Option(
-        "--gradescope", help="Write a Gradescope autograder instead. It contains the solutions."
-    ),
-]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing autograder zip.")]
 WithSolutions = Annotated[
     bool,
     typer.Option(
@@ -53,9 +48,7 @@ WithSolutions = Annotated[
 def release(
     place: Place,
     lessons: Lessons = None,
-    nbgrader: Nbgrader = False,
-    gradescope: Gradescope = False,
-    force: Force = False,
+    system: System = None,
     with_solutions: WithSolutions = False,
 ) -> None:
     """For instructors: write a copy of the course to publish, without solutions or hidden checks.
@@ -66,10 +59,14 @@ def release(
     tito release ../tinytorch-release tensor activations
     """
     course = current_root()
-    if (nbgrader, gradescope, with_solutions).count(True) > 1:
+    if system not in (None, "nbgrader", "gradescope"):
         raise UsageError(
-            "Only one of --nbgrader, --gradescope and --with-solutions is possible at a time.",
-            "An autograder and nbgrader's sources always contain the solutions.",
+            f"--for {system!r} is unknown.", "Choose one of: nbgrader, gradescope; or leave it out."
+        )
+    if system and with_solutions:
+        raise UsageError(
+            "Only one of --for and --with-solutions is possible at a time.",
+            "What is for another grader always contains the solutions.",
         )
     if str(place) in {entry.name for entry in course.lessons}:
         raise UsageError(
@@ -77,10 +74,10 @@ def release(
             f"tito release ../my-course-release {place}",
         )
     chosen = select_lessons(course, lessons, None, False) if lessons else None
-    if nbgrader:
+    if system == "nbgrader":
         release_nbgrader(course, place, chosen)
-    elif gradescope:
-        release_gradescope(course, place, chosen, force)
+    elif system == "gradescope":
+        release_gradescope(course, place, chosen)
     else:
         release_folder(course, place, chosen, with_solutions)
 
@@ -125,11 +122,11 @@ def release_nbgrader(root: "Root", folder: Path, chosen: list["Entry"] | None) -
     )
 
 
-def release_gradescope(root: "Root", path: Path, chosen: list["Entry"] | None, force: bool) -> None:
+def release_gradescope(root: "Root", path: Path, chosen: list["Entry"] | None) -> None:
     """Write the autograder for Gradescope."""
     from tito.author import gradescope as packing
 
-    size = packing.pack(root, current_folder() / path.expanduser(), chosen, force)
+    size = packing.pack(root, current_folder() / path.expanduser(), chosen)
     echo(
         f"{path}, {size / 1000:.0f} kB: upload it as the autograder. It contains the "
         "solutions and the hidden checks."

@@ -81,14 +81,21 @@ def run_milestone(
     if not again and (words or not json) and milestone.is_to_play(root, program, words):
         play_milestone(root, program, (*words, "--json") if json else words, seed)
         return
-    if not json:
-        from tito.views import learner as views
-        from tito.views import link
+    train_milestone(root, program, words, seed, json)
 
+
+def train_milestone(
+    root: "Root", program: "Milestone", words: tuple[str, ...], seed: int, json: bool
+) -> None:
+    """Run a milestone, and show what came of it."""
+    from tito.learn import milestone
+    from tito.views import learner as views
+    from tito.views import link
+
+    if not json:
         echo(views.milestone_card(program))
         sys.stdout.flush()
-    out = sys.stderr if json else None
-    result = milestone.run(root, program, seed, words, out)
+    result = milestone.run(root, program, seed, words, sys.stderr if json else None)
     picture = result.picture and result.picture.relative_to(root.path).as_posix()
     if json:
         echo_json(result.as_json() | {"picture": picture})

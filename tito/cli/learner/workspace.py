@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from tito.cli.app import (
-    All,
     Json,
     Lessons,
     Tasks,
@@ -95,7 +94,6 @@ def skip(lessons: Lessons = None) -> None:
 @app.command("submit")
 def submit_(
     lessons: Lessons = None,
-    all_: All = False,
     output: Output = None,
     json: Json = False,
 ) -> None:
@@ -111,7 +109,7 @@ def submit_(
     root = current_root()
     submission = submit.submit(
         root,
-        select_lessons(root, lessons, None, all_) if lessons or all_ else None,
+        select_lessons(root, lessons, None, False) if lessons else None,
         output and current_folder() / output.expanduser(),
         lambda verdict: None if json else echo(report.tested_line(verdict)),
     )

@@ -29,7 +29,7 @@ class Gradescope(System):
     export = "a folder"
     export_note = (
         "Gradescope cannot import these files: its own autograder must write them. To grade "
-        "there, use tito release --gradescope."
+        "there, use tito release --for gradescope."
     )
 
     def submitters(self, text: str) -> dict[str, Submitters]:

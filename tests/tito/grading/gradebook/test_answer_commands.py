@@ -105,6 +105,6 @@ def test_answers_are_collected_judged_shown_and_exported(asked_course):
     )
     shown = " ".join(tito(asked_course, "gradebook", "show", "--student", "cem")[0].split())
     assert "automatic 5 of 5, 2 points to be judged" in shown
-    history = tito(asked_course, "gradebook", "history", "bob")[0]
+    history = tito(asked_course, "gradebook", "show", "--history", "--student", "bob")[0]
     assert "\x1b" not in history and "\u202e" not in history
     assert re.search(r"judged +0 -> 1.25", history) and re.search(r"rubric +1.25 -> 1.75", history)

@@ -18,7 +18,7 @@ from some_results import result, save
 from tito.grading.gradebook import exports, gradebook, late
 from tito.grading.jail.modules import checks_hash
 
-COMMANDS = "show set history roster export page".split()
+COMMANDS = "show set roster export page".split()
 
 
 def tito(course, *words, code=0):
@@ -52,9 +52,14 @@ def graded_course(small_course):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_shows_an_example_and_where_the_gradebook_is(small_course, command):
+def test_help_shows_an_example(small_course, command):
     out = " ".join(re.sub("[│\\s]+", " ", tito(small_course, command, "--help")[0]).split())
-    assert re.search(rf"Example: tito gradebook {command}\b", out) and ".tito/gradebook.db" in out
+    assert re.search(rf"Example: tito gradebook {command}\b", out)
+
+
+def test_help_says_where_the_gradebook_is(small_course):
+    assert ".tito/gradebook.db" in tito(small_course, "--help")[0]
+    assert ".tito/gradebook.db" in commands.tito(small_course, "--help")[0]
 
 
 def test_show_gives_the_class_a_learner_or_the_checks_of_a_grade(graded_course):
@@ -137,10 +142,11 @@ def test_changes_by_hand_count_and_are_in_the_history(graded_course, monkeypatch
     out, _ = tito(graded_course, "show", "--student", "ada")
     assert "set by prof, graded 3: shown [in] the lab" in out
     assert ": well done" in out and ": see me" in out
-    lines = tito(graded_course, "history", "ada")[0].splitlines()
+    lines = tito(graded_course, "show", "--history", "--student", "ada")[0].splitlines()
     assert len(lines) == 7 and "3 -> 5.5" in lines[2]
     assert "by prof: shown [in] the lab" in lines[2] and "until 2026-11-05 11:00 UTC" in lines[6]
-    told = json.loads(tito(graded_course, "history", "ada", "--lesson", "sums", "--json")[0])
+    words = ("show", "--history", "--student", "ada", "--lesson", "sums", "--json")
+    told = json.loads(tito(graded_course, *words)[0])
     assert [(one["kind"], one["who"]) for one in told[1:]] == [
         (kind, "prof") for kind in ("override", "comment", "comment", "extension")
     ]
@@ -203,7 +209,7 @@ def test_leaving_merging_and_sections_show_in_the_class_and_the_exports(graded_c
     for words in (["show", "--section", "B"], ["export", "--section", "B"]):
         out, _ = tito(graded_course, *words)
         assert "bob" in out and "ada" not in out
-    assert "ada2 is ada" in tito(graded_course, "history", "ada")[0]
+    assert "ada2 is ada" in tito(graded_course, "show", "--history", "--student", "ada")[0]
     assert re.search("bob +Bob +B +left", tito(graded_course, "roster", "--remove", "bob")[0])
     assert "(left) Bob" in tito(graded_course, "show")[0]
     out, err = tito(graded_course, "export")
@@ -255,8 +261,25 @@ def test_grades_of_other_checks_than_todays_are_marked(graded_course):
 def test_another_gradebook_is_named_by_path_or_url(graded_course, tmp_path):
     (graded_course.state / "gradebook.db").rename(tmp_path / "other.db")
     assert "There is no gradebook" in tito(graded_course, "show", code=2)[1]
-    assert "bob" in tito(graded_course, "show", "--gradebook", tmp_path / "other.db")[0]
-    assert "bob" in tito(graded_course, "show", "--gradebook", f"sqlite:///{tmp_path}/other.db")[0]
+    url = f"sqlite:///{tmp_path}/other.db"
+    for where in (tmp_path / "other.db", url):
+        words = ("--gradebook", where, "gradebook", "show")
+        assert "bob" in commands.tito(graded_course, *words)[0]
+    path = graded_course.path / "tito.toml"
+    text = path.read_text(encoding="utf-8")
+    relative = os.path.relpath(tmp_path / "other.db", graded_course.path)
+    for where in (relative, str(tmp_path / "other.db"), url):
+        key = f"[grading]\ngradebook = {json.dumps(where)}\n"
+        path.write_text(text.replace("[grading]\n", key), encoding="utf-8")
+        assert "bob" in tito(graded_course, "show")[0]
+    words = ("--gradebook", tmp_path / "third.db", "gradebook", "show")
+    assert "There is no gradebook" in commands.tito(graded_course, *words, code=2)[1]
+
+
+@pytest.mark.parametrize("option", ["--root", "--gradebook"])
+def test_an_option_of_every_command_is_said_to_stand_before_it(graded_course, option):
+    _, err = tito(graded_course, "show", option, "x", code=2)
+    assert f"It stands before the command: tito {option} ... gradebook show" in err
 
 
 def test_a_learner_is_found_by_a_name_or_an_address_that_no_other_has(graded_course):
@@ -270,8 +293,9 @@ def test_a_learner_is_found_by_a_name_or_an_address_that_no_other_has(graded_cou
     for text in ("Ada Lovelace", "lovelace, ada", "A@x.org", "ADA"):
         assert tito(graded_course, "show", "--student", text)[0] == shown
     tito(graded_course, "set", "ada lovelace", "sums", "--points", "1", "--why", "x")
-    assert "x" in tito(graded_course, "history", "a@x.org")[0]
-    assert "no learner 'Bob Berg'" in tito(graded_course, "history", "Bob Berg", code=2)[1]
+    assert "x" in tito(graded_course, "show", "--history", "--student", "a@x.org")[0]
+    words = ("show", "--history", "--student", "Bob Berg")
+    assert "no learner 'Bob Berg'" in tito(graded_course, *words, code=2)[1]
 
 
 @pytest.mark.parametrize(
@@ -297,7 +321,7 @@ def test_a_learner_is_found_by_a_name_or_an_address_that_no_other_has(graded_cou
         (["set", "ada", "--extend", "soon", "--why", "x"], "'soon' is no number of days"),
         (["set", "ada", "--extend", "2026-12-05", "--why", "x"], "is a day without a time"),
         (["set", "ada", "--extend", "2026-12-05T23:59", "--why", "x"], "has no time zone"),
-        (["history", "zed"], "no learner 'zed'"),
+        (["show", "--history", "--student", "zed"], "no learner 'zed'"),
     ],
 )
 def test_wrong_usage_is_two_lines_and_exit_2(graded_course, words, said):
@@ -311,7 +335,7 @@ def test_wrong_usage_is_two_lines_and_exit_2(graded_course, words, said):
         "gradebook show",
         "gradebook show --overrides",
         "gradebook show --exercises",
-        "gradebook history",
+        "gradebook show --history",
         "gradebook roster",
         "gradebook export --output ../grades.csv",
         "gradebook set --from ../changes.csv",
@@ -332,7 +356,7 @@ def test_what_only_reads_leaves_the_gradebook_as_it_is(graded_course, words):
     assert (path.read_bytes(), sorted(graded_course.state.iterdir())) == before
 
 
-def test_the_history_can_leave_out_what_changed_no_points(graded_course):
+def test_the_history_has_the_change_of_a_grade_by_other_checks(graded_course):
     with gradebook.open_gradebook(
         graded_course.state / "gradebook.db", late.read(graded_course)
     ) as book:
@@ -343,12 +367,10 @@ def test_the_history_can_leave_out_what_changed_no_points(graded_course):
             "me",
             why="c1 was wrong",
         )
-    (line,) = tito(graded_course, "history", "--changed")[0].splitlines()
+    line = tito(graded_course, "show", "--history")[0].splitlines()[-1]
     assert re.search(r"ada  sums  graded  3 -> 5  by me: c1 was wrong; c1 0 -> 2", line)
-    assert [
-        change["lesson"]
-        for change in json.loads(tito(graded_course, "history", "--changed", "--json")[0])
-    ] == ["sums"]
+    *_, change = json.loads(tito(graded_course, "show", "--history", "--json")[0])
+    assert (change["lesson"], change["old_points"], change["new_points"]) == ("sums", 3, 5)
 
 
 def test_the_history_names_a_few_of_many_checks(graded_course):
@@ -357,16 +379,10 @@ def test_the_history_names_a_few_of_many_checks(graded_course):
     ) as book:
         save(book, [result("bob", points=(0,) * 9, key="new")], None, "me")
         save(book, [result("bob", points=(3,) * 9, key="newer")], None, "me")
-    out, _ = tito(graded_course, "history", "bob", "--changed")
+    words = ("show", "--history", "--student", "bob")
+    out, _ = tito(graded_course, *words)
     assert "c4 0 -> 3; and 4 more checks" in out and "c5" not in out.splitlines()[-1]
-    assert (
-        len(
-            json.loads(tito(graded_course, "history", "bob", "--changed", "--json")[0])[-1][
-                "checks"
-            ]
-        )
-        == 9
-    )
+    assert len(json.loads(tito(graded_course, *words, "--json")[0])[-1]["checks"]) == 9
 
 
 def test_a_table_of_changes_is_looked_at_and_then_written(graded_course, tmp_path, monkeypatch):
@@ -409,7 +425,7 @@ def test_the_history_of_changes_has_a_rise_that_an_override_hides(graded_course,
     tito(graded_course, "set", "ada", "numbers", "--points", "5", "--why", "lab")
     with gradebook.open_gradebook(graded_course.state / "gradebook.db") as book:
         save(book, [result(points=(3, 3), key="mended")], None, "me")
-    out, _ = tito(graded_course, "history", "--changed")
+    out, _ = tito(graded_course, "show", "--history")
     assert "graded 4 -> 6; the override to 5 by carol stays and hides the rise" in out
 
 

@@ -37,22 +37,23 @@ def test_a_class_is_graded_and_exported(postgres, small_course):
         (folder / student / "numbers_dev.py").write_text(text, encoding="utf-8")
     roster = small_course.path / "class.csv"
     roster.write_text("student,name\nada,Ada L.\n-lee,Zoë Lee\nbob,Bob\n", encoding="utf-8")
-    tito(small_course, "gradebook", "roster", roster, *where)
-    words = ("grade", folder, "numbers", "--jobs", "1", *where)
-    assert "3 would be new" in tito(small_course, *words, "--dry-run")[0]
-    assert "3 of 3 submissions graded" in tito(small_course, *words)[0]
-    assert "0 of 3 submissions graded" in tito(small_course, *words)[0]
-    tito(small_course, "gradebook", "roster", "--remove", "bob", *where)
-    words = ("--points", "2", "--comment", "See me.", "--why", "copied", *where)
-    tito(small_course, "gradebook", "set", "ada", "numbers", *words)
-    out, _ = tito(small_course, "gradebook", "export", *where)
+    tito(small_course, *where, "gradebook", "roster", roster)
+    words = ("grade", folder, "numbers", "--jobs", "1")
+    assert "3 would be new" in tito(small_course, *where, *words, "--dry-run")[0]
+    assert "3 of 3 submissions graded" in tito(small_course, *where, *words)[0]
+    assert "0 of 3 submissions graded" in tito(small_course, *where, *words)[0]
+    tito(small_course, *where, "gradebook", "roster", "--remove", "bob")
+    words = ("--points", "2", "--comment", "See me.", "--why", "copied")
+    tito(small_course, *where, "gradebook", "set", "ada", "numbers", *words)
+    out, _ = tito(small_course, *where, "gradebook", "export")
     lee, ada = list(csv.DictReader(io.StringIO(out)))
     assert (ada["student"], ada["numbers"]) == ("ada", "2")
     assert (lee["student"], lee["name"], lee["numbers"]) == ("-lee", "Zoë Lee", "3")
-    told = json.loads(tito(small_course, "gradebook", "history", "ada", "--json", *where)[0])
+    words = ("gradebook", "show", "--history", "--student", "ada", "--json")
+    told = json.loads(tito(small_course, *where, *words)[0])
     assert [one["kind"] for one in told] == ["graded", "override", "comment"]
     pages = small_course.path / "feedback"
-    tito(small_course, "feedback", pages, *where)
+    tito(small_course, *where, "feedback", pages)
     assert len(list((pages / "learners").iterdir())) >= 2
 
 

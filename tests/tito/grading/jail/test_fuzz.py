@@ -68,15 +68,9 @@ def test_a_class_of_damaged_submissions_is_graded_with_a_known_verdict_for_each(
         )
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes([fuzz.script, fuzz.a_damaged_notebook, fuzz.a_zip][kind](r))
-    command = [sys.executable, "-m", "tito", "grade", str(submissions), "--root", str(root)]
-    options = [
-        "--all",
-        "--gradebook",
-        str(tmp_path / "grades.db"),
-        "--json",
-    ]
+    command = [sys.executable, "-m", "tito", "--root", root, "--gradebook", tmp_path / "grades.db"]
     done = subprocess.run(
-        [*command, *options, "--jobs", "2"],
+        [*command, "grade", submissions, "--all", "--json", "--jobs", "2"],
         capture_output=True,
         text=True,
         cwd=REPOSITORY,

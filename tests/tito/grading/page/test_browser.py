@@ -87,7 +87,7 @@ class Server:
 
     def __init__(self, course, where, *more):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tito", "gradebook", "page", "--gradebook", str(where), *more],
+            [sys.executable, "-m", "tito", "--gradebook", str(where), "gradebook", "page", *more],
             cwd=course,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

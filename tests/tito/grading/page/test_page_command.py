@@ -43,7 +43,6 @@ def test_a_name_in_any_one_script_is_served(small_course, monkeypatch, name):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--gradebook", "../nowhere.db"], "There is no gradebook at "),
         (["--as", " "], "--as ' ' is no grader."),
         (["--as", "ben:"], "--as 'ben:' is no grader."),
         (["--as", "ben", "--as", "ben\u200b"], "--as 'ben\\u200b' is no grader."),
@@ -67,6 +66,11 @@ def test_what_cannot_be_served_is_reported(small_course, words, said):
         remember_roster(book, [learner_of("ada", {"student": "ada", "section": "A"})])
     _, err = tito(small_course, "gradebook", "page", *words, code=2)
     assert said in err
+
+
+def test_a_gradebook_that_is_not_there_is_reported(small_course):
+    words = ("--gradebook", "../nowhere.db", "gradebook", "page")
+    assert "There is no gradebook at " in tito(small_course, *words, code=2)[1]
 
 
 def test_the_page_opens_with_the_courses_rubric_and_says_which_it_does_not_take(

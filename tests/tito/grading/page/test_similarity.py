@@ -325,9 +325,9 @@ def test_similar_within_a_section(tmp_path):
     hand_in(tmp_path / "class", ada=ada, copier=disguised(ada), other=disguised(ada))
     (tmp_path / "class.csv").write_text("student,section\nada,A\ncopier,A\nother,B\n")
     where = ("--gradebook", tmp_path / "class.db")
-    tito(REPOSITORY, "gradebook", "roster", tmp_path / "class.csv", *where)
-    words = ("similar", tmp_path / "class", "2", *where, "--section", "A", "--json")
-    out, _ = tito(REPOSITORY, *words)
+    tito(REPOSITORY, *where, "gradebook", "roster", tmp_path / "class.csv")
+    words = ("similar", tmp_path / "class", "2", "--section", "A", "--json")
+    out, _ = tito(REPOSITORY, *where, *words)
     assert [(pair["one"], pair["two"]) for pair in json.loads(out)] == [("ada", "copier")]
 
 
