@@ -95,7 +95,10 @@ COMMON: Form = {
         r"(https?://\S+/)?", 'the address of the published book, which ends in /: "https://.../"'
     ),
 }
-WORKSPACE: Form = {"workspace": table({"course": text(needed=True), **COMMON})}
+WORKSPACE: Form = {
+    "workspace": table({"course": text(needed=True), **COMMON}),
+    "learner": table({"name": text(needed=True)}),  # for the certificate
+}
 COURSE: Form = {
     "course": table(
         {

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tito import files
 from tito.html import html_page
-from tito.learn import lesson_page, milestone, notebook_sync, progress
+from tito.learn import lesson_page, milestone, notebook_sync, progress, workspace
 from tito.learn.compare import plain
 from tito.learn.milestone import NOT_COUNTED, MilestoneStatus
 from tito.learn.status import LessonStatus
@@ -33,12 +33,14 @@ PAGE_FILE = Path(__file__).with_name("certificate.html")
 class Certificate:
     """The facts on the page.
 
+    name   of the learner, "" for none
     lines  {lesson: the lines of code that the learner wrote in its exercises}
     days   the days on which the learner began or tested a lesson, or ran a milestone, in order:
            those that the progress file still has
     """
 
     root: Root
+    name: str
     lessons: list[LessonStatus]
     lines: dict[str, int]
     milestones: list[MilestoneStatus]
@@ -83,7 +85,8 @@ def gather(root: Root, rows: list[LessonStatus]) -> Certificate:
     times += [record.get("last", {}).get("when") for record in records.values()]
     times += [record.get("when") for record in runs.values()]
     days = sorted(day for when in times if (day := day_of(when)))
-    return Certificate(root, rows, lines, milestone.statuses(root), days)
+    name = workspace.learner_name(root) or ""
+    return Certificate(root, name, rows, lines, milestone.statuses(root), days)
 
 
 def day_of(when: str | None) -> date | None:
@@ -119,6 +122,7 @@ def render(shown: Certificate) -> str:
     styles = (lesson_page.STYLE_FILE, PAGE_FILE.with_suffix(".css"))
     body = string.Template(PAGE_FILE.read_text(encoding="utf-8")).substitute(
         course=html.escape(shown.root.name),
+        name=f'<p class="name">{html.escape(shown.name)}</p>' if shown.name else "",
         package=html.escape(shown.root.package),
         lessons=count(len(shown.lessons), "lesson"),
         numbers="\n".join(_numbers(shown)),

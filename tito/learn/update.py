@@ -208,6 +208,9 @@ def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
             )
             if mine is not None and mine not in known:
                 result.replaced.append(name)
+    config, learner = root.path / "tito.toml", workspace.learner_name(root)
+    if learner is not None and (newer := changes.get(config)):
+        changes[config] = newer.rstrip() + workspace.name_table(learner)
     for package in [path for path in changes if path.name == "__init__.py"]:
         module = package.parent.with_suffix(".py")  # a module that has become a package
         if module.exists() and module not in changes:

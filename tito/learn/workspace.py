@@ -7,12 +7,13 @@ tinytorch/                                exported from it
 .tito/course, .tito/environment           where it came from: the course, and the Python environment
 """
 
+import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tito import files
+from tito import files, settings
 from tito.errors import TitoError, UsageError, WorkError
 from tito.learn import milestone, notebook_sync, progress
 from tito.lesson import cells, course, export, notebook
@@ -37,6 +38,7 @@ IGNORED = (
 )
 # Of the package: public modules, given code, and the data that lessons read, with their sources.
 SHIPPED = (".py", ".npz", ".bz2", ".md")
+LONGEST = 100  # letters of a learner's name
 STARTED = ("bin/tito", "bin/activate-tinytorch.sh", "bin/tito.cmd", "bin/activate-tinytorch.ps1")
 COPIED = (*STARTED, "tests/conftest.py", "tests/test_lessons.py")
 
@@ -131,6 +133,24 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
     return {
         name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()
     }
+
+
+def learner_name(root: Root) -> str | None:
+    """The name for the certificate, "" for none; None when the learner was not asked yet."""
+    table = settings.read_root(root.path, strict=False).get("learner")
+    name = table.get("name") if isinstance(table, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def save_learner_name(root: Root, name: str) -> None:
+    config = root.path / "tito.toml"
+    files.write(config, (files.read(config) or b"").rstrip() + name_table(name))
+
+
+def name_table(name: str) -> bytes:
+    """What a workspace's tito.toml says about its learner, after the rest of it."""
+    shown = "".join(letter for letter in " ".join(name.split()) if letter.isprintable())[:LONGEST]
+    return f"\n\n[learner]\nname = {json.dumps(shown, ensure_ascii=False)}\n".encode()
 
 
 def given_modules(source: Root) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import sys
 
 import browsers
 import commands
@@ -9,7 +10,7 @@ import pytest
 from bs4 import BeautifulSoup
 from small_course import NUMBERS_FACTS, edit, solve, verdict_on, with_question
 
-from tito.learn import certificate, compare, milestone, progress, status, workspace
+from tito.learn import certificate, compare, milestone, progress, status, update, workspace
 from tito.lesson import course
 
 PROGRAM = '''"""A sum."""
@@ -93,6 +94,34 @@ def test_status_says_that_the_course_is_complete_and_writes_the_page(work):
     ]
     assert "2 exercises, 3 lines" in page.select_one(".phase li").text
     assert "It is not a grade" in " ".join(page.select_one(".fine").text.split())
+
+
+@pytest.mark.parametrize("name", ["Ada <b>Lovelace</b>", 'Zoë "Z" \\Lee', "  李  明 \n\x7f", ""])
+def test_a_name_is_on_the_page_and_stays_after_an_update(work, small_course, name):
+    assert page_of(work).select_one(".name") is None and workspace.learner_name(work) is None
+    workspace.save_learner_name(work, name)
+    config = small_course.path / "tito.toml"
+    text = config.read_text(encoding="utf-8").replace('edition = "1"', 'edition = "2"')
+    config.write_text(text, encoding="utf-8")
+    for root in (work, update.update(work, small_course.path) and course.open_root(work.path)):
+        shown = name.strip().removesuffix("\x7f").strip().replace("  ", " ")
+        assert workspace.learner_name(root) == shown
+        found = page_of(root).select_one(".name")
+        assert (found.text if found else "") == shown
+
+
+def test_in_a_terminal_status_asks_once_for_the_name(work):
+    pexpect = pytest.importorskip("pexpect")
+    for asks in (True, False):
+        terminal = pexpect.spawn(
+            sys.executable, ["-m", "tito", "status"], cwd=work.path, encoding="utf-8", timeout=60
+        )
+        if asks:
+            terminal.expect("your name on the certificate")
+            terminal.sendline("Ada")
+        terminal.expect(pexpect.EOF)
+        assert "your certificate: " in terminal.before and "your name" not in terminal.before
+    assert page_of(work).select_one(".name").text == "Ada"
 
 
 def test_the_numbers_are_those_of_the_files_and_the_progress(work):

@@ -135,8 +135,12 @@ def status(json: Json = False) -> None:
     step = lesson_status.next_step(rows)
     echo(views.status(root, rows, step))
     if not (step or root.is_course):
-        from tito.learn import certificate
+        from tito.learn import certificate, workspace
 
+        asks = sys.stdin.isatty() and sys.stdout.isatty()
+        if asks and workspace.learner_name(root) is None:
+            name = _ask("your name on the certificate? (enter: none) ")
+            workspace.save_learner_name(root, name or "")
         is_written = certificate.write(root, rows)
         echo(views.certificate(link(root, certificate.NAME), is_written))
 
@@ -257,8 +261,13 @@ def test(
 
 def _ask_prediction(question: "RenderableType") -> str | None:
     echo(question)
+    return _ask("your prediction? (enter to see) ")
+
+
+def _ask(words: str) -> str | None:
+    """What the learner types; None at the end of the input."""
     try:
-        return input("your prediction? (enter to see) ").strip()
+        return input(words).strip()
     except EOFError:
         return None
 
