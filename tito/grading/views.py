@@ -13,10 +13,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tito.grading.gradebook.exports import is_strange
-from tito.grading.gradebook.grade import Grade, OverrideReview
+from tito.grading.gradebook.grade import WAITING, Grade, OverrideReview
 from tito.grading.gradebook.history import Change, PointsChange
 from tito.grading.gradebook.late import shown
-from tito.grading.gradebook.rubric import WAITING
 from tito.grading.gradebook.views import history
 from tito.safe_text import plain, visible
 from tito.views import count, table

@@ -65,8 +65,6 @@ def gradebook_page(
         for name, sections in graders_of(book, graders or []).items():
             sessions.new(name, sections)
         page = app.GraderPage(book, course.name, sessions, questions_of(course))
-        for names in sorted(page.questions.outdated):
-            echo(f"{' '.join(names)}: answers are judged, so the course's new rubric is not used.")
         app.serve(page, port, show_addresses)
 
 
@@ -81,7 +79,6 @@ def questions_of(course: "Root") -> "dict[tuple[str, str], Question]":
 
 def graders_of(book: "Gradebook", words: list[str]) -> dict[str, list[str] | None]:
     """{name: sections, or None} of graders written NAME or NAME:SECTION,...; or else the user."""
-    from tito.grading.gradebook.answers import COURSE
     from tito.grading.page.access import LONGEST_NAME, can_be_read, shape
 
     graders: dict[str, list[str] | None] = {}
@@ -91,8 +88,6 @@ def graders_of(book: "Gradebook", words: list[str]) -> dict[str, list[str] | Non
         sections, why = [one.strip() for one in after.split(",")], ""
         if not is_readable or not name or (colon and not all(sections)):
             why = "is no grader"
-        elif shape(name) == shape(COURSE):
-            why = "is the author of the course's rubrics"
         elif alike := [one for one in graders if shape(one) == shape(name)]:
             why = "names a grader again" if name in alike else f"looks like {alike[0]!r}"
         if why:

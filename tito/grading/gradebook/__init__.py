@@ -1,6 +1,6 @@
 """The gradebook. Input: the results of a run (`result_store.Saving`), class lists, and changes by
-instructors (`RequestedChange`, `NewJudgement`, `RubricChange`). Output: Grades, the history of all
-changes, exports, and feedback for learners.
+instructors (`RequestedChange`). Output: Grades, the history of all changes, exports, and feedback
+for learners.
 
 gradebook.py   Gradebook: the open gradebook; commands ask it for grades, history and learners
 
@@ -8,18 +8,18 @@ Storage:
 
 tables.py      the tables
 database.py    connections, transactions, the version of the schema
+upgrade.py     bring the gradebook of an older tito up to date
 run_lock.py    the lock that allows only one run at a time
 learners.py    rows of learners: find, lock and save them
 enrollment.py  who is in the class: rosters, who left, merged ids, strangers
 class_lists.py the list of a class as a system of `lms/` writes it, or your own
 result_store.py  the results of a submission
 history.py     an entry for each change of a grade
-instructions.py  overrides, judgements and extensions that follow from the history
+instructions.py  overrides, comments and extensions that follow from the history
 
 From results to grades:
 
 late.py        the rules in tito.toml: what lateness costs, which submission counts
-rubric.py      the points of a free answer
 grade.py       Grade, and its parts
 counting.py    from results and instructions to a Grade
 
@@ -27,7 +27,7 @@ Changes by instructors:
 
 requested_changes.py  points, comments and extensions, from options or a table
 changes.py     apply such changes, all or none
-answers.py     free answers: reading and judging them, changing their rubrics
+answers.py     free answers, which persons judge: their texts, equal ones, how many are open
 
 Exports and views:
 

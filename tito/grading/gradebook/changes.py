@@ -15,9 +15,10 @@ from typing import Any
 from tito.errors import TitoError, UsageError, suggest
 from tito.grading.gradebook import late
 from tito.grading.gradebook.database import sound_rows, transaction, write
-from tito.grading.gradebook.grade import Comment, Grade, OverrideReview
+from tito.grading.gradebook.grade import EMPTY, Comment, Grade, GradedAnswer, OverrideReview
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import (
+    ChangedMeanwhile,
     add_change,
     check_seen,
     instructions_about,
@@ -67,7 +68,7 @@ def apply_changes(
     """Make these changes. If one of them is impossible, none is made.
 
     preview  write nothing; return the outcomes that the changes would have
-    seen     the `last_change` that the author of the changes has seen
+    seen     the `last_change` or `last_entry` that the author of the changes has seen
 
     Raises UsageError with every line that cannot be done.
     """
@@ -90,10 +91,13 @@ def _apply_all(
     """The outcome of each change. Raises UsageError for the lines that cannot be done."""
     results: list[ChangeOutcome] = []
     refused: list[str] = []
+    changed: set[str] = set()
     for change in changes:
         try:
-            results.append(_apply(book, database, change, who, seen))
-            seen = None  # the next change must not find this one
+            # The next change of a learner must not find this one.
+            only = None if change.student in changed else seen
+            results.append(_apply(book, database, change, who, only))
+            changed.add(change.student)
         except TitoError as error:
             if not change.where:
                 raise
@@ -107,7 +111,7 @@ def _apply(
 ) -> ChangeOutcome:
     why = "-" if change.kind == "comment" else change.why
     learner = lock_learner(database, change.student, who, why).student
-    check_seen(database, learner, change.lesson, seen)
+    check_seen(database, learner, change.lesson, seen, change.check if change.answer else None)
     before = book.grades_within(database, learner, [change.lesson] if change.lesson else [])
     grade = next(iter(before.values()), None)
     if change.kind == "override":
@@ -128,9 +132,9 @@ def _apply(
 def _override(
     database: sql.Connection, student: str, change: RequestedChange, who: str, grade: Grade | None
 ) -> tuple[RequestedChange, int | None]:
-    """Set the points of a lesson or of one of its checks, or remove such an override. These points
-    are final: neither late rules nor grading change them. Returns the change with the full id of
-    its check, and the entry of the history, or None if the points were already set.
+    """Set the points of a lesson, of one of its checks or of an answer, or remove such an override.
+    Returns the change with the full id of its check, and the entry of the history, or None if the
+    points were already set.
     """
     lesson = change.lesson or ""
     if not grade:
@@ -145,6 +149,11 @@ def _override(
     old = instructions.overrides.get((lesson, change.check))
     points = {check.id: check.points for check in result.checks}
     graded = points.get(change.check or "", result.points)
+    answered: dict[str, str] = {}
+    for answer in grade.answers:
+        if answer.question == change.check:
+            check_answer(change, answer)
+            old, graded, answered = answer.override, 0, {"answer": answer.answer.sha256}
     if change.points == (old and old.points) and (not old or old.graded == graded):
         return change, None
     return change, add_change(
@@ -158,15 +167,29 @@ def _override(
         check_id=change.check,
         points=change.points,
         old_points=grade.before_late,
-        replaced={"graded": graded},
+        replaced={"graded": graded, **answered},
     )
+
+
+def check_answer(change: RequestedChange, graded: GradedAnswer) -> None:
+    """Raise UsageError for an answer that cannot be judged like this."""
+    if change.answer not in (None, graded.answer.sha256):
+        raise ChangedMeanwhile([], "The learner handed in another answer, which counts now,")
+    if graded.state == EMPTY:
+        raise UsageError(
+            f"{change.student} wrote nothing for {change.lesson} {change.check}: it counts 0.",
+            "Set the points of the lesson: "
+            f"tito gradebook set {change.student} {change.lesson} --points P",
+        )
 
 
 def _check_of(
     change: RequestedChange, result: LessonResult, instructions: Instructions
 ) -> str | None:
-    """The id of the check that an override names by a part of it; None for the lesson."""
-    ids = [check.id for check in result.checks]
+    """The id of the check that an override names by a part of it, or a question; None for the
+    lesson.
+    """
+    ids = [check.id for check in result.checks] + [answer.question for answer in result.answers]
     if change.points is None:  # the override may be for a check that the lesson no longer has
         places = instructions.overrides
         ids += [check for lesson, check in places if lesson == change.lesson and check]
@@ -219,6 +242,7 @@ def _extend(
 def _check_points(points: Decimal, result: LessonResult, check: str | None) -> None:
     """Raise UsageError for points that the lesson or check cannot earn, such as 80 for 8.0."""
     limits = {declared.id: declared.max_points for declared in result.checks}
+    limits |= {answer.question: answer.max_points for answer in result.answers}
     most = limits[check] if check else result.max_points
     if not 0 <= points <= most:
         raise UsageError(

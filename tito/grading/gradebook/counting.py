@@ -13,10 +13,9 @@ from typing import Any
 
 from tito.grading.arrival import Arrived, merged
 from tito.grading.gradebook import late
-from tito.grading.gradebook.grade import Grade, Lateness, Override
+from tito.grading.gradebook.grade import Grade, GradedAnswer, Lateness, Override
 from tito.grading.gradebook.instructions import Instructions
 from tito.grading.gradebook.learners import LearnerRow
-from tito.grading.gradebook.rubric import GradedAnswer
 from tito.grading.lms import said
 from tito.grading.result import LessonResult
 

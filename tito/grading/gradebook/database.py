@@ -1,8 +1,8 @@
 """Open the database of a gradebook: its URL, connections, transactions and schema.
 
 The database is SQLite by default, or another one by URL; `tito grade` needs SQLite or PostgreSQL,
-which it can lock. A database with an older schema gets today's tables when it is first written. One
-with an unknown schema is refused and not changed.
+which it can lock. One with an unknown schema is refused and not changed; for an older one see
+`upgrade.py`.
 """
 
 import re
@@ -61,8 +61,6 @@ def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iter
                 engine.dispose()
                 engine = _engine(IN_MEMORY)
             _make_tables(engine)
-        elif not reads and not TABLES.tables.keys() <= {*sql.inspect(engine).get_table_names()}:
-            write(engine, _add_tables)
         yield engine
     finally:
         engine.dispose()
@@ -317,15 +315,6 @@ def _has_tables(database: sql.Connection) -> bool:
             "--gradebook.",
         )
     return True
-
-
-def _add_tables(database: sql.Connection) -> None:
-    """Make an older schema today's: add the tables that it lacks, drop the one that is no more."""
-    query = sql.select(SETTING.c.value).filter_by(name="schema").with_for_update()
-    if database.execute(query).scalar_one() != SCHEMA:
-        TABLES.create_all(database)
-        database.exec_driver_sql("DROP TABLE IF EXISTS run")  # of schema 1
-        database.execute(sql.update(SETTING).filter_by(name="schema").values(value=SCHEMA))
 
 
 def _make_tables(engine: sql.Engine) -> None:

@@ -23,9 +23,8 @@ from tito import files
 from tito.csv_tables import Id, line
 from tito.errors import UsageError
 from tito.grading.gradebook import enrollment, html_pages, late
-from tito.grading.gradebook.grade import ClassMember, Grade
+from tito.grading.gradebook.grade import WAITING, ClassMember, Grade, GradedAnswer
 from tito.grading.gradebook.gradebook import Gradebook
-from tito.grading.gradebook.rubric import WAITING, GradedAnswer
 from tito.grading.lms import having
 from tito.grading.lms.system import Lesson, LessonGrade, Part, Row, Table
 from tito.grading.result import NO_LESSON_FILE, VERDICTS, CheckResult
@@ -228,15 +227,14 @@ def summary(grade: Grade) -> str:
     lateness = [f"{grade.late_reason}."] if grade.late_reason and grade.lateness.percent else []
     points = f"{grade.points} of {grade.max_points} points: {by_hand}{partly}."
     parts = [f"{grade.parts()}.".capitalize()] if grade.answers and not grade.override else []
-    judged = [answer.judgement.comment for answer in grade.answers if answer.judgement]
-    comments = [*filter(None, judged), *(comment.placed for comment in grade.comments)]
+    comments = [comment.placed for comment in grade.comments]
     return " ".join([points, *parts, *lateness, *comments])
 
 
 def parts_of(grade: Grade) -> list[Part]:
     """The checks and answers of a grade, as its learner may see them."""
     checks = [_part_of_check(grade, check) for check in grade.result.checks]
-    return [*checks, *map(_part_of_answer, grade.answers)]
+    return [*checks, *(_part_of_answer(grade, answer) for answer in grade.answers)]
 
 
 def _part_of_check(grade: Grade, check: CheckResult) -> Part:
@@ -251,11 +249,11 @@ def _part_of_check(grade: Grade, check: CheckResult) -> Part:
     return Part(name, passed, points, check.max_points, bool(check.hidden), output=output)
 
 
-def _part_of_answer(answer: GradedAnswer) -> Part:
-    comment = answer.judgement.comment if answer.judgement else ""
+def _part_of_answer(grade: Grade, answer: GradedAnswer) -> Part:
+    comments = [one.text for one in grade.comments if one.exercise == answer.question]
     points, most = answer.points, answer.max_points
     passed = bool(most) and points == most
-    output = visible(f"{answer.state}\n{comment}".strip())
+    output = visible("\n".join([answer.state, *comments]))
     return Part(answer.question, passed, points, most, is_judged=True, output=output)
 
 

@@ -10,17 +10,19 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from tito.grading.gradebook import late, rubric
+from tito.grading.gradebook import late
 from tito.grading.lms import said
-from tito.grading.result import CheckResult, LessonResult
+from tito.grading.result import Answer, CheckResult, LessonResult
 from tito.grading.roster import Learner
+
+EMPTY, WAITING, JUDGED, READ = "empty", "to be judged", "judged", "not graded"
 
 
 @dataclass(frozen=True)
 class Override:
-    """Points set by hand, of a lesson or of one check.
+    """Points set by hand, of a lesson, of one check or of an answer.
 
-    They are final: neither late rules nor grading change them.
+    Those of a lesson or a check are final: neither late rules nor grading change them.
 
     graded  the points earned when they were set; None when unknown
     """
@@ -79,8 +81,52 @@ class OverrideReview:
 
 
 @dataclass(frozen=True)
+class GradedAnswer:
+    """An answer: a check that a person judges. Its points are an override for its text, and late
+    rules reduce them like those of other checks.
+
+    override  the judgement, or None
+    earlier   the judgement of another answer of the learner to this question, the last; or None
+    """
+
+    answer: Answer
+    override: Override | None = None
+    earlier: Override | None = None
+
+    @property
+    def question(self) -> str:
+        return self.answer.question
+
+    @property
+    def max_points(self) -> int:
+        return self.answer.max_points
+
+    @property
+    def points(self) -> Decimal:
+        """Those that count: 0 until a person has judged it."""
+        return self.override.points if self.override else Decimal(0)
+
+    @property
+    def state(self) -> str:
+        """EMPTY, WAITING or JUDGED; READ without points for it and without a judgement."""
+        if self.override:
+            return JUDGED
+        return EMPTY if not self.answer.sha256 else WAITING if self.max_points else READ
+
+    def as_json(self) -> dict[str, Any]:
+        return self.answer.as_json() | {
+            "state": self.state,
+            "points": late.plain_number(self.points),
+            "override": self.override and self.override.as_json(),
+            "earlier": self.earlier and self.earlier.as_json(),
+        }
+
+
+@dataclass(frozen=True)
 class Comment:
-    """What an instructor tells a learner. exercise: the one that it is about, or ""."""
+    """What an instructor tells a learner. exercise: the one, or the question, that it is about; or
+    "".
+    """
 
     text: str
     who: str
@@ -144,7 +190,7 @@ class Grade:
     result           the LessonResult, as graded
     override         the Override of the whole lesson, or None
     check_overrides  {check id: Override}, of checks that `result` has
-    answers          points that persons gave for answers to the lesson's questions
+    answers          to the lesson's questions
     lateness         when it was handed in, and what that costs
     comments         about this lesson, oldest first
     before_late      points before the late rules, overrides included
@@ -166,7 +212,7 @@ class Grade:
     result: LessonResult
     override: Override | None
     check_overrides: dict[str, Override]
-    answers: list[rubric.GradedAnswer]
+    answers: list[GradedAnswer]
     lateness: Lateness
     comments: list[Comment]
     before_late: Decimal
@@ -185,7 +231,7 @@ class Grade:
     @property
     def to_judge(self) -> int:
         """Points that a person has not judged yet. They count 0 so far."""
-        return sum(answer.max_points for answer in self.answers if answer.state == rubric.WAITING)
+        return sum(answer.max_points for answer in self.answers if answer.state == WAITING)
 
     def parts(self) -> str:
         """What the checks and what persons gave, where the lesson has questions: "automatic 8 of 8,
@@ -193,10 +239,10 @@ class Grade:
         """
         if not self.answers:
             return ""
-        judged = [answer for answer in self.answers if answer.state == rubric.JUDGED]
+        judged = [answer for answer in self.answers if answer.state == JUDGED]
         given = sum((answer.points for answer in judged), Decimal(0))
         most = sum(answer.max_points for answer in judged)
-        empty = sum(answer.max_points for answer in self.answers if answer.state == rubric.EMPTY)
+        empty = sum(answer.max_points for answer in self.answers if answer.state == EMPTY)
         checks = sum((self.check_points(check) for check in self.result.checks), Decimal(0))
         words = [f"automatic {late.shown(checks)} of {self.result.check_points}"]
         words += [f"judged {late.shown(given)} of {most}"] * bool(judged)

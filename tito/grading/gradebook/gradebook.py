@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tito.grading.gradebook import late
+from tito.grading.gradebook import late, upgrade
 from tito.grading.gradebook.counting import counting_grade
 from tito.grading.gradebook.database import connect, sound_rows, split_rows, transaction, write
 from tito.grading.gradebook.grade import ClassMember, Grade
@@ -73,15 +73,15 @@ class Gradebook:
             self._moved[change.student, change.lesson] = change._replace(old=first.old)
 
     @contextmanager
-    def copied(self) -> Iterator["Gradebook"]:
-        """A temporary copy of this gradebook, for a dry run. What a run has begun and graded texts
-        are not copied: the texts are most of its bytes, and no grade depends on them.
+    def copied(self, besides: tuple[sql.Table, ...] = (BEGUN, TEXT)) -> Iterator["Gradebook"]:
+        """A temporary copy of this gradebook, for a dry run, or to read an older one.
+
+        besides  tables that are not copied: the graded texts are most of its bytes, and no grade
+                 depends on them
         """
         there = sql.inspect(self.engine).get_table_names()  # of an older schema, not all
         tables = [
-            table
-            for table in TABLES.sorted_tables
-            if table not in (BEGUN, TEXT) and table.name in there
+            table for table in TABLES.sorted_tables if table not in besides and table.name in there
         ]
         with (
             tempfile.TemporaryDirectory(prefix="tito-trial-") as folder,
@@ -93,6 +93,8 @@ class Gradebook:
                     rows = database.execute(sql.select(table)).mappings()
                     while some := rows.fetchmany(PAGE):
                         target.execute(sql.insert(table), [dict(row) for row in some])
+                if upgrade.RUBRIC.name in there:
+                    upgrade.convert(database, target)
             yield Gradebook(engine, self.rules)
 
     # What grading reads and writes
@@ -329,10 +331,19 @@ def open_gradebook(
 
     rules   that its grades follow; None: nothing is late
     create  create it if it does not exist
-    reads   write nothing: a gradebook that does not exist is empty
+    reads   write nothing: a gradebook that does not exist is empty, and of an older one a
+            temporary copy is brought up to date
 
     Raises UsageError if it does not exist and `create` is not set, if it has another schema, or if
     it is not a gradebook; MachineError if the database cannot be reached.
     """
     with connect(where, create, reads) as engine:
-        yield Gradebook(engine, rules or late.Rules())
+        book = Gradebook(engine, rules or late.Rules())
+        is_older = upgrade.is_older(engine)
+        if is_older and reads:
+            with book.copied(besides=(BEGUN,)) as copy:
+                yield copy
+        else:
+            if is_older:
+                upgrade.upgrade(engine)
+            yield book

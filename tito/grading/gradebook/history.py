@@ -10,14 +10,12 @@ from typing import Any, NamedTuple
 
 from tito.errors import UsageError
 from tito.grading.gradebook import late
-from tito.grading.gradebook.database import leave_out, sound_rows
+from tito.grading.gradebook.database import sound_rows
 from tito.grading.gradebook.grade import iso
 from tito.grading.gradebook.instructions import Instructions, extension_of
-from tito.grading.gradebook.rubric import RubricItem
-from tito.grading.gradebook.tables import CHANGE, RUBRIC, DamagedValue, clean, now, sql
+from tito.grading.gradebook.tables import CHANGE, clean, now, sql
 
-INSTRUCTIONS = ("override", "judged", "comment", "extension")  # kinds that still say something
-JUDGED = {"question", "answer", "items"}  # the record of a judgement
+INSTRUCTIONS = ("override", "comment", "extension")  # kinds that still say something
 CHECKS = 5  # of a change that are named; `--json` has them all
 ENTRY_COLUMNS = [column for column in CHANGE.c if column.name != "replaced"]
 
@@ -27,11 +25,12 @@ class Change:
     """An entry of the history.
 
     lesson      None: all lessons
-    check       the id of the check that was overridden; of a comment, its exercise; or None
+    check       the id of the check that was overridden, or the question whose answer was judged;
+                of a comment, its exercise or question; or None
     kind        "graded", "regraded" (the same submission and checks once more), "arrived" (another
                 submission counts, or it costs something else, since more is known of when it came),
-                "override", "comment", "extension", "judged" and "rubric" (free answers); "left",
-                "returned" or "merged", of a learner
+                "override", "comment", "extension"; "left", "returned" or "merged", of a learner;
+                "rubric", of an older gradebook: a change for all answers to a question
     when        with time zone, UTC
     old_points  of the lesson, before the late rules; None when there were none
     points      that an override sets; None lifts it
@@ -164,12 +163,20 @@ def change_of(row: Any) -> Change:
 
 
 def check_seen(
-    database: sql.Connection, student: str, lesson: str | None, seen: int | None
+    database: sql.Connection,
+    student: str,
+    lesson: str | None,
+    seen: int | None,
+    question: str | None = None,
 ) -> None:
-    """Raise ChangedMeanwhile when the history of a lesson has an entry later than `seen`."""
+    """Raise ChangedMeanwhile when the history of a lesson, or of the answer to one question, has an
+    entry later than `seen`.
+    """
     if seen is None:
         return
     query = sql.select(*ENTRY_COLUMNS).order_by(CHANGE.c.id).where(CHANGE.c.id > seen)
+    if question is not None:
+        query = query.where(CHANGE.c.check_id == question)
     if rows := database.execute(query.where(*about_lesson(student, lesson))).all():
         raise ChangedMeanwhile([change_of(row) for row in rows])
 
@@ -194,34 +201,5 @@ def instructions_by_learner(
     query = sql.select(CHANGE).where(CHANGE.c.student.in_(entries), CHANGE.c.kind.in_(INSTRUCTIONS))
     rows, damaged = sound_rows(database, query.order_by(CHANGE.c.id), CHANGE)
     for entry in rows:
-        if entry.kind == "judged" and not JUDGED <= (entry.replaced or {}).keys():
-            error = DamagedValue("it lacks the answer that it is about")
-            damaged.add(leave_out(database, CHANGE, [CHANGE.c.id == entry.id], error))
-        else:
-            entries[entry.student].append(entry)
-    judged = any(entry.kind == "judged" for mine in entries.values() for entry in mine)
-    items = rubric_items(database) if judged else {}
-    return {student: Instructions(mine, items) for student, mine in entries.items()}, damaged
-
-
-def rubric_items(
-    database: sql.Connection,
-    lesson: str | None = None,
-    question: str | None = None,
-    removed: bool = False,
-) -> dict[int, RubricItem]:
-    """{id: RubricItem} of the rubrics, as they are now; of one question, or of all. removed: also
-    the removed ones, whose points are None.
-    """
-    newest = sql.select(sql.func.max(RUBRIC.c.version)).group_by(RUBRIC.c.item)
-    query = sql.select(RUBRIC).where(RUBRIC.c.version.in_(newest))
-    if not removed:
-        query = query.where(RUBRIC.c.points.is_not(None))
-    if question is not None:
-        query = query.filter_by(lesson=lesson, question=question)
-    places: dict[tuple[str, str], int] = {}
-    items = {}
-    for row in database.execute(query.order_by(RUBRIC.c.place, RUBRIC.c.item)):
-        place = places[row.lesson, row.question] = 1 + places.get((row.lesson, row.question), 0)
-        items[row.item] = RubricItem(row.item, place, row.points, row.text, row.version)
-    return items
+        entries[entry.student].append(entry)
+    return {student: Instructions(mine) for student, mine in entries.items()}, damaged

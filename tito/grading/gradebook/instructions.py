@@ -1,37 +1,30 @@
-"""The decisions of instructors about one learner: overrides, judgements of answers, comments and
-extensions in force. They follow from the history. This module does not access the database.
+"""The decisions of instructors about one learner: overrides, comments and extensions in force.
+They follow from the history. This module does not access the database.
 """
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from tito.grading.gradebook import late, rubric
-from tito.grading.gradebook.grade import Comment, Override, OverrideReview
+from tito.grading.gradebook import late
+from tito.grading.gradebook.grade import Comment, GradedAnswer, Override, OverrideReview
 from tito.grading.result import LessonResult
 
 
 class Instructions:
     """The decisions about one learner.
 
-    entries  rows of the table `change`, oldest first: overrides, judgements, comments and
-             extensions
-    items    {id: RubricItem} of the book
+    entries  rows of the table `change`, oldest first: overrides, comments and extensions
     """
 
-    def __init__(
-        self, entries: Iterable[Any], items: dict[int, rubric.RubricItem] | None = None
-    ) -> None:
+    def __init__(self, entries: Iterable[Any]) -> None:
         self.overrides: dict[tuple[str, str | None], Override] = {}  # by lesson and check
+        # of answers, by lesson and question: by the SHA-256 of the answer, the newest last
+        self.judged: dict[tuple[str, str | None], dict[str, Override]] = {}
         self.comments_by_lesson: dict[str | None, list[Comment]] = {}
         self.extensions: dict[str | None, late.Extension | None] = {}
-        self.judged: dict[tuple[str, str], list[Any]] = {}  # by lesson and question
-        self.items = items or {}
         for entry in entries:
-            if entry.kind == "judged":
-                place = entry.lesson, entry.replaced["question"]
-                self.judged.setdefault(place, []).append(entry)
-            elif entry.kind == "override":
+            if entry.kind == "override":
                 self._set_override(entry)
             elif entry.kind == "extension":
                 self.extensions[entry.lesson] = extension_of(entry)
@@ -42,14 +35,20 @@ class Instructions:
                 self.comments_by_lesson.setdefault(entry.lesson, []).append(comment)
 
     def _set_override(self, entry: Any) -> None:
-        place = entry.lesson, entry.check_id
-        if entry.points is None:
+        place, replaced = (entry.lesson, entry.check_id), entry.replaced or {}
+        answer, graded = replaced.get("answer"), replaced.get("graded")
+        if answer:
+            self.judged.setdefault(place, {}).pop(answer, None)
+        else:
             self.overrides.pop(place, None)
+        if entry.points is None:
             return
-        graded = (entry.replaced or {}).get("graded")
         earned = None if graded is None else Decimal(graded)
         override = Override(entry.points, entry.who, entry.at, entry.why, earned)
-        self.overrides[place] = override
+        if answer:
+            self.judged[place][answer] = override
+        else:
+            self.overrides[place] = override
 
     def _take_back(self, entry: Any) -> None:
         """Remove the comments on a lesson, or only the one that `entry` names by text and who."""
@@ -92,12 +91,20 @@ class Instructions:
             earned = place.points if place else None
             yield OverrideReview(student, name, lesson, check, override, earned, doubt)
 
-    def graded_answers(self, result: LessonResult) -> list[rubric.GradedAnswer]:
+    def graded_answers(self, result: LessonResult) -> list[GradedAnswer]:
         """The grades of the answers in a result."""
-        return [
-            rubric.graded(answer, self.judged.get((result.lesson, answer.question), ()), self.items)
-            for answer in result.answers
-        ]
+        graded = []
+        for answer in result.answers:
+            judged = {
+                sha256: override.within(answer.max_points)
+                for sha256, override in self.judged.get(
+                    (result.lesson, answer.question), {}
+                ).items()
+            }
+            mine = judged.get(answer.sha256)
+            others = [] if mine else list(judged.values())
+            graded.append(GradedAnswer(answer, mine, others[-1] if others else None))
+        return graded
 
     def comments(self, lesson: str | None) -> list[Comment]:
         return self.comments_by_lesson.get(lesson, [])

@@ -41,10 +41,12 @@ class RequestedChange:
 
     kind     "override", "extension" or "comment"
     lesson   None: all lessons, or in general
-    check    of an override; of a comment, the exercise that it is about; or None
+    check    of an override, or the question whose answer it judges; of a comment, the exercise or
+             question that it is about; or None
     points   of an override, None lifts it
     extension  None takes it back
     text     of a comment, None takes those back
+    answer   the SHA-256 of the answer that the person has read; None: whatever counts now
     where    file and line, or ""
     """
 
@@ -57,6 +59,7 @@ class RequestedChange:
     extension: late.Extension | None = None
     text: str | None = None
     where: str = ""
+    answer: str | None = None
 
     @property
     def wanted(self) -> tuple[object, ...]:

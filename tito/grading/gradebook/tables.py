@@ -7,11 +7,10 @@ entry     whose the entries of submissions are: what one run learned from a clas
 result    the result and the arrival of each file that a learner handed in for a lesson; which of
           them counts is decided when grades are read. A row without `sha256` is for a lesson that
           was not handed in, or for a submission that could not be read at all
-change    the history: an entry for each change of a grade, judgement of an answer, comment or
-          extension, never edited. Overrides, judgements, comments and extensions are read from it,
-          so it cannot contradict the grades. The entry of a regrade contains the replaced result.
-          Points are without late penalties
-rubric    every version of each item of the questions' rubrics; the newest holds
+change    the history: an entry for each change of a grade, comment or extension, never edited.
+          Overrides, comments and extensions are read from it, so it cannot contradict the grades.
+          A judgement of an answer is an override. The entry of a regrade contains the replaced
+          result. Points are without late penalties
 text      graded lesson files and free answers, by SHA-256, so that equal files need one row
 work      the graded submissions, by the hash of the submission and everything else that its results
           depend on, with these results: such a submission is not graded again
@@ -32,7 +31,7 @@ from typing import Any
 
 from tito.errors import MachineError
 from tito.grading.gradebook import late
-from tito.grading.result import LessonResult, unpacked
+from tito.grading.result import LessonResult, packed, unpacked
 from tito.lesson.outcome import cut
 
 try:
@@ -163,6 +162,9 @@ class Packed(Checked):
 
     impl, cache_ok, what = sql.LargeBinary, True, "compressed text"
 
+    def process_bind_param(self, value: Any, dialect: object) -> Any:
+        return packed(value) if isinstance(value, str) else value
+
     def process_result_value(self, value: Any, dialect: object) -> Any:
         return None if value is None else unpacked(value)
 
@@ -183,11 +185,9 @@ def are_changes(value: list[Any]) -> bool:
 
 
 def is_decision(value: dict[Any, Any]) -> bool:
-    """What an override, a judgement or a comment replaces; or a result."""
-    items, points = value.get("items", []), value.get("graded", 0)
-    texts = [value.get(key) or "" for key in ("question", "answer")]
-    texts += value.get("comment") or []
-    return are_texts(texts) and {type(points), *map(type, items)} <= NUMBERS
+    """What an override or a comment replaces; or a result."""
+    texts = [value.get("answer") or "", *(value.get("comment") or [])]
+    return are_texts(texts) and type(value.get("graded", 0)) in NUMBERS
 
 
 def are_seen(value: list[Any]) -> bool:
@@ -252,7 +252,8 @@ CHANGE = sql.Table(
     sql.Column("id", sql.Integer, primary_key=True),
     sql.Column("student", Name(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
     sql.Column("lesson", Name(100)),  # NULL: all lessons
-    # of an override, its check; of a comment, the exercise that it is about; NULL: the lesson
+    # of an override, its check or question; of a comment, the exercise or question that it is
+    # about; NULL: the lesson
     sql.Column("check_id", Words),
     # see history.Change, which has them all
     sql.Column("kind", Name(20), nullable=False),
@@ -261,32 +262,17 @@ CHANGE = sql.Table(
     sql.Column("why", Words, nullable=False),
     sql.Column("old_points", Points),
     sql.Column("new_points", Points),
-    # of an override; of a judgement, those besides the rubric's items; NULL takes it back
-    sql.Column("points", Points),
-    # of a comment, NULL takes the comments back; of a judgement, what the learner reads with it;
-    # else what there is to say besides
+    sql.Column("points", Points),  # of an override; NULL takes it back
+    # of a comment, NULL takes the comments back; else what there is to say besides
     sql.Column("text", Words),
     sql.Column("until", Moment),  # of an extension; it or days, neither takes it back
     sql.Column("days", Whole),
     # of a grade: [{id, name, old, new}], the checks whose points changed
     sql.Column("checks", Json(list, are_changes)),
-    # of a grade: the result before; of an override: {"graded": what was earned then}; of a
-    # judgement: {"question", "answer": its SHA-256, "items": [ids]}
+    # of a grade: the result before; of an override: {"graded": what was earned then}, and of an
+    # answer its SHA-256, {"answer"}
     sql.Column("replaced", Json(form=is_decision)),
     sql.UniqueConstraint("student", "id"),  # an index by learner
-)
-RUBRIC = sql.Table(
-    "rubric",
-    TABLES,
-    sql.Column("version", sql.Integer, primary_key=True),
-    sql.Column("item", Whole, nullable=False),  # the version by which it was made
-    sql.Column("lesson", Name(100), nullable=False),
-    sql.Column("question", Name(100), nullable=False),
-    sql.Column("place", Whole, nullable=False),
-    sql.Column("points", Points),  # NULL: the item was removed
-    sql.Column("text", Words, nullable=False),
-    sql.Column("who", Words, nullable=False),
-    sql.Column("at", Moment, nullable=False),
 )
 TEXT = sql.Table(
     "text",

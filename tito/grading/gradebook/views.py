@@ -126,12 +126,8 @@ def grade_checks(grade: Grade) -> Table:
         listing.add_row(f"{grade.check_points(check)}{mark} of {check.max_points}", about)
     for answer in grade.answers:
         about = Text(f"answer {plain(answer.question)}: {answer.state}", overflow="fold")
-        if answer.judgement:
-            about.append(f" by {plain(answer.judgement.who)}")
-            for item in answer.judgement.items:
-                about.append(f"\n{shown(item.points)}: {visible(item.text, 300, 3)}", "dim")
-            if answer.judgement.comment:
-                about.append(f"\n{visible(answer.judgement.comment, 300, 3)}", "dim")
+        if answer.override:
+            about.append(f" by {plain(answer.override.who)}")
         listing.add_row(f"{shown(answer.points)} of {answer.max_points}", about)
     return listing
 

@@ -8,7 +8,8 @@ shell.py       the state of all requests, and how each page is shown
 class_list.py  the class as lists show it, pseudonyms, which submissions need a person
 submission_page.py  a submission, part by part
 lexer.py       syntax highlighting of submitted code, in a process with a time limit
-questions.py   free answers and their rubrics
+questions.py   free answers
+forms.py       what forms contain
 similarity.py  pairs of submissions that are too similar
 *.html         the pages, made by `html.render`, so that every value is escaped
 page.css, page.js  style and keys

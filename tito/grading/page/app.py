@@ -25,13 +25,13 @@ from tito.errors import MachineError, TitoError, UsageError
 from tito.grading.gradebook.changes import apply_changes, take_back_comment
 from tito.grading.gradebook.grade import Comment
 from tito.grading.gradebook.gradebook import Gradebook
-from tito.grading.gradebook.history import Change, ChangedMeanwhile
+from tito.grading.gradebook.history import ChangedMeanwhile
 from tito.grading.gradebook.requested_changes import RequestedChange
-from tito.grading.gradebook.tables import clean
 from tito.grading.page import class_list, submission_page
 from tito.grading.page.access import BACKLOG, Connection, GraderSession, Guard, Sessions
 from tito.grading.page.class_list import Filter, SubmissionRow
-from tito.grading.page.questions import Questions, number_in, points_in
+from tito.grading.page.forms import is_done, number_in, points_in, reason_in
+from tito.grading.page.questions import Questions
 from tito.grading.page.shell import Shell
 from tito.grading.page.submission_page import SubmissionView
 from tito.lesson.lesson_format import Question
@@ -78,7 +78,6 @@ class GraderPage(Shell):
             at("/questions", self.questions.overview),
             at(question, self.questions.answers),
             at(f"{question}/next", self.questions.next, "POST"),
-            at(f"{question}/rubric", self.questions.rubric, "POST"),
             at(f"{question}/{{handle}}", self.questions.answer),
             at(f"{question}/{{handle}}/judge", self.questions.judge, "POST"),
         ]
@@ -254,6 +253,7 @@ class GraderPage(Shell):
             status,
             view=view,
             exercises=submission_page.exercises_of(view),
+            answers=submission_page.answers_of(view),
             row=row,
             needs=sum(bool(row.needs) for row in around),
             to_judge=class_list.TO_JUDGE,
@@ -301,7 +301,9 @@ class GraderPage(Shell):
     def judge(self, view: SubmissionView, form: dict[str, str], who: str) -> str:
         """Set points, write a comment on an exercise or on the lesson, or both."""
         check, text, changes = form.get("check", ""), form.get("text", "").strip(), []
-        if check and check not in {check.id for check in view.grade.result.checks}:
+        result = view.grade.result
+        known = {one.id for one in result.checks} | {one.question for one in result.answers}
+        if check and check not in known:
             raise UsageError(f"This lesson has no check {check}.", "Choose one of the list.")
         if form.get("points", "").strip():
             changes.append(override_of(view, form, points_in(form)))
@@ -343,39 +345,11 @@ ACTIONS: dict[str, Action] = {  # {the last word of a form's address: what it do
 }
 
 
-def is_done(changes: list[Change], action: str, form: Mapping[str, str], who: str) -> bool:
-    """Whether what the form asks for was written since it was made: it was sent twice, since the
-    answer to the first was lost. Points that another grader has set anew since then are not.
-    """
-    mine = [change for change in changes if change.who == clean(who)]
-    text, points = clean(form.get("text", "").strip()), form.get("points", "").strip()
-    if action not in ("judge", "lift"):
-        return False
-    comment = ("comment", form.get("about", ""), text)
-    if text and comment not in [(one.kind, one.check or "", one.text) for one in mine]:
-        return False
-    check = form.get("check", "")
-    last = [
-        change for change in changes if change.kind == "override" and (change.check or "") == check
-    ][-1:]
-    return (action == "judge" and not points) or any(
-        change in mine
-        and change.why == clean(reason_in(form))
-        and ("" if change.points is None else str(change.points)) == points
-        for change in last
-    )
-
-
 def override_of(
     view: SubmissionView, form: Mapping[str, str], points: Decimal | None
 ) -> RequestedChange:
     place, check = (view.grade.student, view.grade.lesson), form.get("check") or None
     return RequestedChange("override", *place, reason_in(form), check=check, points=points)
-
-
-def reason_in(form: Mapping[str, str]) -> str:
-    """The reason for points; without one it is the comment."""
-    return form.get("why", "").strip() or form.get("text", "").strip()
 
 
 def comment_key(comment: Comment) -> str:

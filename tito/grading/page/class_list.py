@@ -16,10 +16,9 @@ from functools import partial
 from typing import Any
 
 from tito.grading.gradebook.exercise_table import is_right, ran
-from tito.grading.gradebook.grade import ClassMember, Grade
+from tito.grading.gradebook.grade import WAITING, ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.late import shown
-from tito.grading.gradebook.rubric import WAITING
 from tito.grading.lms import id_columns
 from tito.grading.result import NO_LESSON_FILE, VERDICTS
 from tito.grading.roster import in_section

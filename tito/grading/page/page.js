@@ -4,6 +4,7 @@
 "use strict";
 
 const FIELDS = "input:not([type=hidden], [type=checkbox]), textarea, select";
+const judging = document.querySelector("form[data-judging]"); // on the page of an answer
 
 // What had the focus last, apart from the comments that can be used again.
 let last = document.querySelector("[data-here]") ?? document.body;
@@ -73,7 +74,7 @@ function press(key) {
 document.addEventListener("keydown", (event) => {
   const field = event.target.closest(FIELDS);
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-    const form = field?.form ?? event.target.closest("form") ?? draft;
+    const form = field?.form ?? event.target.closest("form") ?? judging;
     event.preventDefault();
     form?.requestSubmit(form.querySelector(event.shiftKey ? "[name=then]" : "button"));
     return;
@@ -81,7 +82,7 @@ document.addEventListener("keydown", (event) => {
   if (field) {
     if (event.key === "Escape") {
       field.blur();
-    } else if (event.key === "Enter" && field.matches("input") && field.form === draft) {
+    } else if (event.key === "Enter" && field.matches("input") && field.form === judging) {
       event.preventDefault(); // a judgement is sent by Ctrl+Enter only
     }
     return;
@@ -118,9 +119,6 @@ document.addEventListener("submit", async (event) => {
   }
   form.dataset.sent = "asking";
   if (await answers()) {
-    if ("keeps" in form.dataset && draft) {
-      sessionStorage.setItem(location.pathname, JSON.stringify([...new FormData(draft)]));
-    }
     form.dataset.sent = "now";
     form.requestSubmit(event.submitter);
     return;
@@ -138,38 +136,6 @@ document.addEventListener("submit", async (event) => {
 window.addEventListener("pageshow", () => {
   document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent);
 });
-
-// A judgement that is being made stays when the rubric changes. Its hidden fields, too: if another grader has
-// judged the answer meanwhile, the server sees it.
-const draft = document.querySelector("form[data-draft]");
-const stored = draft && sessionStorage.getItem(location.pathname);
-if (stored) {
-  sessionStorage.removeItem(location.pathname);
-  const values = new Map(JSON.parse(stored));
-  for (const field of draft.querySelectorAll("[name]:not(button)")) {
-    if (field.type === "checkbox") {
-      field.checked = values.has(field.name);
-    } else {
-      field.value = values.get(field.name) ?? field.value;
-    }
-  }
-}
-
-// The sum of what is ticked and of the points besides, within the points of the question.
-const sum = document.getElementById("sum");
-if (sum) {
-  const add = () => {
-    const besides = Number(draft.elements.points.value.replace(",", "."));
-    let total = Number.isFinite(besides) ? besides : 0;
-    for (const one of draft.querySelectorAll(":checked")) {
-      total += Number(one.dataset.points);
-    }
-    sum.value = Math.round(100 * Math.min(Math.max(total, 0), Number(sum.dataset.most))) / 100;
-  };
-  draft.addEventListener("input", add);
-  draft.addEventListener("change", add);
-  add();
-}
 
 // A comment that was used before is written into the field of the exercise that one looks at; it is sent from there.
 document.addEventListener("click", (event) => {

@@ -1,47 +1,40 @@
 """The pages for judging free answers: the list of questions, the answers to a question, and an
-answer with the question's rubric.
+answer with its sample answer and rubric.
 
-A form of an answer contains the answer and the judgement that its page showed. A form of the rubric
-contains the version of its item.
+A form of an answer contains the answer that its page showed, and the last entry of the history.
 """
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import dataclass, field
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tito.errors import TitoError, UsageError
-from tito.grading.gradebook import answers, late
-from tito.grading.gradebook.answers import (
-    LearnerAnswer,
-    NewJudgement,
-    RubricChange,
-    equal_answers,
-)
+from tito.grading.gradebook import answers
+from tito.grading.gradebook.answers import LearnerAnswer, equal_answers
+from tito.grading.gradebook.changes import apply_changes
+from tito.grading.gradebook.grade import WAITING
 from tito.grading.gradebook.history import Change, ChangedMeanwhile
-from tito.grading.gradebook.rubric import WAITING, Judgement, RubricItem
+from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.page.access import GraderSession
 from tito.grading.page.class_list import Filter
+from tito.grading.page.forms import is_done, number_in, points_in, reason_in
 from tito.grading.page.shell import Shell
 from tito.grading.page.submission_page import ShownLearner, in_words
 from tito.lesson.lesson_format import Question
 
 LETTERS, LINES = 50_000, 5_000  # of an answer that are shown: more than are kept
-DAMAGED = UsageError("This form is damaged.", "Reload the page, then try again.")
 
 
 @dataclass
 class AnswerView:
     """Everything that the page of one answer shows.
 
-    words    the question and a sample answer; None when the course no longer has the question
-    outdated  whether the course has another rubric meanwhile
+    words    the question, a sample answer and the rubric; None when the course no longer has it
     group    all equal answers, this one included, with their learners; they are judged together
-    items    the question's rubric; removed: items that were once in it
-    used     {item id: in how many answers}
+    seen     `Gradebook.last_entry` before the rest was read
     judged, written  of how many answers how many are judged
     here, of the place of its group in the list; before, after: handles in the groups beside it
     typed    {field: text} of a form that was refused; None: as it is judged
@@ -51,13 +44,10 @@ class AnswerView:
     lesson: str
     question: str
     words: Question | None
-    outdated: bool
     answer: LearnerAnswer
     shown: ShownLearner
     group: list[tuple[LearnerAnswer, ShownLearner]]
-    items: list[RubricItem]
-    removed: list[RubricItem]
-    used: dict[int, int]
+    seen: int
     filter: Filter
     judged: int
     written: int
@@ -69,35 +59,38 @@ class AnswerView:
     problem: str = ""
     changes: list[Change] = field(default_factory=list)
 
-    @property
-    def judgement(self) -> Judgement | None:
-        return self.answer.graded.judgement
-
-    def is_ticked(self, item: RubricItem) -> bool:
-        if self.typed is not None:
-            return f"item-{item.id}" in self.typed
-        return bool(self.judgement and item.id in self.judgement.ids)
-
     def value(self, name: str) -> str:
         """The text of a field."""
         if self.typed is not None:
             return self.typed.get(name, "")
-        if not self.judgement:
-            return ""
-        if name == "comment":
-            return self.judgement.comment
-        points = self.judgement.adjustment
-        return str(points) if points or not self.judgement.items else ""
+        override = self.answer.graded.override
+        return str(override.points) if override and name == "points" else ""
+
+    def requested(self, form: Mapping[str, str]) -> list[RequestedChange]:
+        """The changes that a form asks for, of this answer and of its equals."""
+        lifts, text = bool(form.get("lift")), form.get("text", "").strip()
+        if not lifts and not form.get("points", "").strip():
+            raise UsageError("There are no points.", "Write 0 to give none.")
+        points = None if lifts else points_in(form)
+        changes = []
+        for row, _ in self.group:
+            # the text that the grader has read, which may differ from the one that counts now
+            is_shown = row.learner.student == self.answer.learner.student
+            answer = form.get("answer") if is_shown else row.graded.answer.sha256
+            place, about = (row.learner.student, self.lesson), (self.question, answer)
+            changes.append(_change("override", place, about, why=reason_in(form), points=points))
+            if text and not lifts:
+                changes.append(_change("comment", place, about, text=text))
+        return changes
 
 
 class Questions:
     """The pages and forms of the questions. page: shows them; asked: the course's questions,
-    {(lesson, name): Question}; outdated: those whose answers are judged by an older rubric.
+    {(lesson, name): Question}.
     """
 
     def __init__(self, page: Shell, asked: dict[tuple[str, str], Question]) -> None:
         self.page, self.book, self.asked = page, page.book, asked
-        self.outdated = set(answers.bring_rubrics(self.book, asked))
         self._lock = threading.Lock()
 
     def overview(self, request: Request, session: GraderSession) -> Response:
@@ -127,7 +120,7 @@ class Questions:
                 (group, self.page.shown(session, group[0].learner)) for group in equal_answers(rows)
             ],
             filter=chosen,
-            judged=sum(bool(row.graded.judgement) for row in rows),
+            judged=sum(bool(row.graded.override) for row in rows),
             written=sum(bool(row.graded.answer.sha256) for row in rows),
         )
 
@@ -161,27 +154,27 @@ class Questions:
         return self.page.to(session, here, words, **chosen.query())
 
     def judge(self, request: Request, session: GraderSession) -> Response:
-        """Judge an answer and its equals, or remove their judgements."""
+        """Judge an answer and its equals, or take that back."""
         form = request.scope["form"]
         chosen, (lesson, question) = self.page.filter_of(session, form), _place(request)
         view = self._view(request, session, chosen)
         if not view:
             return self._missing(session)
+        about = form | {"check": question, "about": question}
         try:
-            new = judgement_in(form, question)
-            hashes: dict[str, str | None] = {
-                row.learner.student: row.graded.answer.sha256 for row, _ in view.group
-            }
-            # the text that the grader has read, which may differ from the one that counts now
-            hashes |= {view.shown.learner.student: new.answer}
-            graded = answers.judge_equal(self.book, hashes, lesson, new, session.who)[0]
+            changes = view.requested(form)
+            apply_changes(self.book, changes, session.who, seen=number_in(form, "seen"))
+        except ChangedMeanwhile as error:
+            if not is_done(error.changes, "judge", about, session.who):
+                return self._refused(request, session, form, error)
         except TitoError as error:
             return self._refused(request, session, form, error)
         name = view.shown.name
         if len(view.group) > 1:
             name += f" and {len(view.group) - 1} with the same answer"
-        words = f"{name}: {graded.points} of {graded.max_points} points."
-        if new.items is None:
+        points = changes[0].points
+        words = f"{name}: {points} of {view.answer.graded.max_points} points."
+        if points is None:
             words = f"{name}: to be judged again."
         if form.get("then") == "next":
             session.say(words)
@@ -200,46 +193,6 @@ class Questions:
         view.typed, view.problem = form, f"{error.what} {error.remedy}"
         view.changes = error.changes if isinstance(error, ChangedMeanwhile) else []
         return self._show(session, view, 409)
-
-    def rubric(self, request: Request, session: GraderSession) -> Response:
-        """Add, change or remove an item of a rubric, for all answers at once. First show whose
-        grades would change.
-        """
-        form, (lesson, question) = request.scope["form"], _place(request)
-        if not self._answers(session, (lesson, question), Filter()):
-            return self._missing(session)
-        back = f"/question/{lesson}/{question}"
-        if self.page.class_list.student(form.get("back", "")):
-            back += f"/{form['back']}"
-        query = self.page.filter_of(session, form).query()
-        try:
-            unused = not session.is_instructor
-            change = replace(rubric_change_in(form, lesson, question), unused=unused)
-            if form.get("what") == "undo":
-                points, text = answers.item_before(self.book, number_in(form, "item"))
-                change = replace(change, points=points, text=text)
-            asks = change.item is not None and "agreed" not in form
-            moved = answers.change_rubric(self.book, change, session.who, preview=asks)
-            if asks and (moved or change.points is None):
-                lines = self.page.with_learners(session, moved)
-                return self.page.show(
-                    session,
-                    "rubric.html",
-                    place=_place(request),
-                    form=form,
-                    lines=lines,
-                    back=back,
-                    query=query,
-                )
-            if asks:
-                moved = answers.change_rubric(self.book, change, session.who)
-            grades = f"{len(moved)} grade{'s' * (len(moved) != 1)}"
-            words = f"The item is changed for all answers; {grades} changed with it."
-            if change.item is None:
-                words = "The item is there for all answers."
-        except TitoError as error:
-            words = f"Not done: {error.what} {error.remedy}"
-        return self.page.to(session, back, words, **query)
 
     # Shared by the methods above
 
@@ -274,6 +227,7 @@ class Questions:
     def _view(self, request: Request, session: GraderSession, chosen: Filter) -> AnswerView | None:
         """The view of the answer that the address names, or None."""
         place, handle = _place(request), request.path_params["handle"]
+        seen = self.book.last_entry()
         student = self.page.class_list.student(handle)
         rows = self._answers(session, place, chosen)
         if student not in [row.learner.student for row in rows]:  # of another section, say
@@ -286,24 +240,15 @@ class Questions:
         at = next(n for n, group in enumerate(handles) if handle in group)
         answer = groups[at][handles[at].index(handle)]
         equals = [row for row in groups[at] if row.graded.answer.sha256] or [answer]
-        items = answers.rubric(self.book, *place)
-        every = answers.rubric(self.book, *place, removed=True)
-        used = {item.id: 0 for item in items}
-        for row in rows:
-            for item_id in row.graded.judgement.ids if row.graded.judgement else ():
-                used[item_id] = used.get(item_id, 0) + 1  # also of one that is removed meanwhile
         return AnswerView(
             *place,
             self.asked.get(place),
-            place in self.outdated,
             answer,
             self.page.shown(session, answer.learner),
             [(row, self.page.shown(session, row.learner)) for row in equals],
-            items,
-            [item for item in every if item.points is None],
-            used,
+            seen,
             chosen,
-            sum(bool(row.graded.judgement) for row in rows),
+            sum(bool(row.graded.override) for row in rows),
             sum(bool(row.graded.answer.sha256) for row in rows),
             at + 1,
             len(groups),
@@ -317,44 +262,8 @@ def _place(request: Request) -> tuple[str, str]:
     return request.path_params["lesson"], request.path_params["question"]
 
 
-def judgement_in(form: Mapping[str, str], question: str) -> NewJudgement:
-    """The judgement in a form. Raises UsageError for a damaged form."""
-    seen, answer = [number_of(word) for word in form.get("seen", "").split()], form.get("answer")
-    if form.get("lift"):
-        return NewJudgement(question, None, answer=answer, seen=seen)
-    items = [number_of(name[5:]) for name in form if name.startswith("item-")]
-    if not items and not form.get("points", "").strip():
-        raise UsageError(
-            "Nothing is ticked.", "Tick an item of the rubric, or write 0 to give no points."
-        )
-    comment = form.get("comment", "").strip()
-    points = points_in(form)
-    return NewJudgement(question, tuple(items), points, comment, answer, seen)
-
-
-def rubric_change_in(form: Mapping[str, str], lesson: str, question: str) -> RubricChange:
-    """The change of a rubric in a form. Raises UsageError for a damaged form."""
-    text = form.get("text", "").strip()
-    if form.get("what") == "add":
-        return RubricChange(lesson, question, None, points_in(form), text)
-    item, seen = number_in(form, "item"), number_in(form, "version")
-    points = None if form.get("what") in ("remove", "undo") else points_in(form)
-    return RubricChange(lesson, question, item, points, text, seen)
-
-
-def number_in(form: Mapping[str, str], name: str) -> int:
-    return number_of(form.get(name, ""))
-
-
-def number_of(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise DAMAGED
-    return int(text)
-
-
-def points_in(form: Mapping[str, str]) -> Decimal:
-    text = form.get("points", "").strip() or "0"
-    try:
-        return late.points_of(text)
-    except ValueError:
-        raise UsageError(f"{text!r} is no number of points.", "Write 1, 0.5 or -0.5.") from None
+def _change(
+    kind: str, place: tuple[str, str], about: tuple[str, str | None], **more: Any
+) -> RequestedChange:
+    """place: learner and lesson; about: question and answer."""
+    return RequestedChange(kind, *place, check=about[0], answer=about[1], **more)

@@ -9,7 +9,6 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from tito.errors import UsageError
 from tito.grading.gradebook.grade import ClassMember
 from tito.grading.gradebook.gradebook import Gradebook
-from tito.grading.gradebook.history import PointsChange
 from tito.grading.page import class_list
 from tito.grading.page.access import GraderSession, Sessions
 from tito.grading.page.class_list import ClassList, Filter, Openings
@@ -85,16 +84,6 @@ class Shell:
             hide = class_list.mask(learner, handle)
             return ShownLearner(learner, handle, class_list.pseudonym(handle), hide)
         return ShownLearner(learner, handle, learner.name or learner.student, str)
-
-    def with_learners(
-        self, session: GraderSession, changes: list[PointsChange]
-    ) -> list[tuple[ShownLearner, PointsChange]]:
-        """Changes of grades with their learners. With hidden names, the order reveals no ids."""
-        learners = {member.student: member for member in self.book.learners()}
-        lines = [(self.shown(session, learners[change.student]), change) for change in changes]
-        if session.anonymous:
-            lines.sort(key=lambda line: line[0].handle)
-        return lines
 
     def missing(self, session: GraderSession, words: str, status: int = 404) -> HTMLResponse:
         error = UsageError(words, "Go back.")

@@ -7,7 +7,7 @@ from typing import Any
 
 from tito.grading.gradebook.changes import used_comments
 from tito.grading.gradebook.feedback import WORDS
-from tito.grading.gradebook.grade import ClassMember, Grade
+from tito.grading.gradebook.grade import ClassMember, Grade, GradedAnswer
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import Change
 from tito.grading.page import lexer
@@ -127,6 +127,15 @@ def exercises_of(view: SubmissionView) -> dict[str, list[ExercisePart]]:
         blank = all(check["word"] in BLANK for check in part.checks)
         groups["blank" if blank else "wrong" if part.wrong else "right"].append(part)
     return groups
+
+
+def answers_of(view: SubmissionView) -> list[tuple[GradedAnswer, ExercisePart]]:
+    """The answers, each as a part whose one check a person judges."""
+    parts = []
+    for one in view.grade.answers:
+        line = {"id": one.question, "name": "answer", "max_points": one.max_points, "passed": False}
+        parts.append((one, ExercisePart(one.question, [], [line])))
+    return parts
 
 
 def _check_line(view: SubmissionView, check: CheckResult) -> dict[str, Any]:

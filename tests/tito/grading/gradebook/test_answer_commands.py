@@ -4,14 +4,12 @@ import csv
 import io
 import json
 import re
-from decimal import Decimal
 
 import pytest
 from commands import tito
 from small_course import with_question
+from some_results import set_comment
 
-from tito.grading.gradebook import answers
-from tito.grading.gradebook.answers import NewJudgement, RubricChange
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.learn import workspace
 from tito.lesson import cells, course, lesson_format
@@ -66,20 +64,12 @@ def test_answers_are_collected_judged_shown_and_exported(asked_course):
     }
     assert grades["bob"]["verdict"] == "failed"  # an answer alone is also a submission
 
+    for student, points in (("ada", 2), ("bob", "1.75"), ("cem", 2)):
+        words = ("--check", "why", "--points", points, "--why", "judged")
+        tito(asked_course, "gradebook", "set", student, "numbers", *words)
     with open_gradebook(asked_course.state / "gradebook.db") as book:
-        for text, points in (("says four", "1.5"), (MARKUP, "-0.5")):
-            item = RubricChange("numbers", "why", None, Decimal(points), text)
-            answers.change_rubric(book, item, "ta1")
-        first, second = answers.rubric(book, "numbers", "why")
-        for student, items, points, comment in (
-            ("ada", (first.id,), "0", ""),
-            ("bob", (first.id, second.id), "0.25", MARKUP),
-            ("cem", (first.id,), "0", "Too long."),
-        ):
-            judgement = NewJudgement("why", items, Decimal(points), comment)
-            answers.judge(book, student, "numbers", judgement, "ta1")
-        more = RubricChange("numbers", "why", first.id, Decimal(2), "says four")
-        answers.change_rubric(book, more, "ta1")
+        for student, comment in (("bob", MARKUP), ("cem", "Too long.")):
+            set_comment(book, student, "numbers", comment, "ta1", exercise="why")
     words = ("gradebook", "show", "--lesson", "numbers", "--json")
     _, bob, cem, eve = [grade["answers"][0] for grade in json.loads(tito(asked_course, *words)[0])]
     assert bob["text"].startswith("</pre><script>") and bob["points"] == 1.75
@@ -88,7 +78,6 @@ def test_answers_are_collected_judged_shown_and_exported(asked_course):
         lesson_format.LONGEST_ANSWER + 7,
     )
     assert (cem["state"], eve["state"]) == ("judged", "empty")
-    assert [item["points"] for item in eve["rubric"]] == [2, -0.5]
     out, warned = tito(asked_course, "gradebook", "export")
     points = {row["student"]: row["numbers"] for row in csv.DictReader(io.StringIO(out))}
     assert points == {"ada": "7", "bob": "1.75", "cem": "7", "eve": "5"}
@@ -99,7 +88,8 @@ def test_answers_are_collected_judged_shown_and_exported(asked_course):
     hand_in(asked_course, "cem", "Short.")
     grades = graded(asked_course)
     assert (grades["ada"]["points"], grades["cem"]["points"]) == (2, 5)
-    assert grades["cem"]["answers"][0]["earlier"]["comment"] == "Too long."
+    assert grades["cem"]["answers"][0]["earlier"]["points"] == 2
+    assert grades["cem"]["comments"][0]["exercise"] == "why"
     assert "to be judged (1 answer), counted as 0" in " ".join(
         tito(asked_course, "gradebook", "export")[1].split()
     )
@@ -107,4 +97,4 @@ def test_answers_are_collected_judged_shown_and_exported(asked_course):
     assert "automatic 5 of 5, 2 points to be judged" in shown
     history = tito(asked_course, "gradebook", "show", "--history", "--student", "bob")[0]
     assert "\x1b" not in history and "\u202e" not in history
-    assert re.search(r"judged +0 -> 1.25", history) and re.search(r"rubric +1.25 -> 1.75", history)
+    assert re.search(r"override +0 -> 1.75 .*judged; why set to 1.75", history)

@@ -1,14 +1,10 @@
 """What each grader may do, asked with the request itself, and when an address ends."""
 
-from decimal import Decimal
-
 import pytest
 from grader_page import Tags, page_of
 from some_results import handed_in, remember_roster, save_each, set_comment, set_points
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
-from tito.grading.gradebook import answers
-from tito.grading.gradebook.answers import NewJudgement, RubricChange
 from tito.grading.page import access, app
 from tito.grading.roster import learner_of
 from tito.lesson.lesson_format import Question
@@ -19,8 +15,8 @@ SECTIONS = {"ada": "A", "bob": "B", "eve": "B, C", "zoe": ""}
 
 @pytest.fixture
 def page(book):
-    """A class with sections, an instructor, and an assistant of section B; a rubric whose first
-    item is used in section A.
+    """A class with sections, an instructor, and an assistant of section B; an answer of section A
+    is judged.
     """
     save_each(
         book,
@@ -34,9 +30,7 @@ def page(book):
         remember_roster(book, [learner_of(student, columns)])
         set_comment(book, student, "numbers", f"Only for {student}.", "ta0")
     set_points(book, "ada", "numbers", "2", "prof", "talked", "c0")
-    for text in ("used", "unused"):
-        answers.change_rubric(book, RubricChange("numbers", "why", None, Decimal(1), text), "prof")
-    answers.judge(book, "ada", "numbers", NewJudgement("why", (1,)), "prof")
+    set_points(book, "ada", "numbers", "1", "prof", "judged", "why")
     asked = {("numbers", "why"): Question("why", 2, "Why?", None)}
     graders = [("prof", None), ("ben", ["b"])]
     return page_of(book, asked, graders)
@@ -82,8 +76,8 @@ def test_no_page_of_another_section_opens_for_an_assistant(page):
         ("lift", {"why": "x", "check": "c0"}),
         ("judge", {"text": "Well done."}),
         ("uncomment", {"comment": "{comment}"}),
-        ("judge", {"item-2": "on", "answer": "{answer}"}),
-        ("judge", {"lift": "on", "answer": "{answer}"}),
+        ("judge", {"points": "2", "why": "judged", "answer": "{answer}"}),
+        ("judge", {"lift": "on", "why": "judged", "answer": "{answer}"}),
     ],
 )
 def test_an_assistant_changes_no_grade_of_another_section(page, action, form):
@@ -94,9 +88,9 @@ def test_an_assistant_changes_no_grade_of_another_section(page, action, form):
             "answer": grades[0].answers[0].answer.sha256,
         }
         here = f"/of/{page.of[student]}/numbers"
-        known, seen = grades[0].answers[0].judgement, page.book.last_change(student, "numbers")
+        seen = page.book.last_change(student, "numbers")
         if "answer" in form:
-            here, seen = f"{WHY}/{page.of[student]}", known.id if known else ""
+            here = f"{WHY}/{page.of[student]}"
         filled = {name: text.format(**values) for name, text in form.items()}
         status = grader.post(f"{here}/{action}", seen=str(seen), section="A", **filled).status_code
         return status, list(page.book.grades(student, "numbers")) != grades
@@ -113,7 +107,8 @@ def test_an_assistant_judges_equal_answers_of_their_sections_only(page):
     here = f"{WHY}/{page.of['bob']}"
     assert "2 learners wrote this answer" in page.ben.get(here).text
     sha256 = next(page.book.grades("bob", "numbers")).answers[0].answer.sha256
-    done = page.ben.post(f"{here}/judge", answer=sha256, **{"item-2": "on"})
+    form = {"answer": sha256, "seen": str(page.book.last_entry()), "why": "judged", "points": "1"}
+    done = page.ben.post(f"{here}/judge", **form)
     assert done.status_code == 303
     states = {one: next(page.book.grades(one, "numbers")).answers[0].state for one in SECTIONS}
     assert [one for one in SECTIONS if states[one] == "judged"] == ["bob", "eve"]
@@ -125,22 +120,6 @@ def test_next_leads_an_assistant_to_their_sections_only(page):
             to = page.ben.post(path, section="A", **form).headers["location"]
             page.client.get(to)
             assert not any(page.of[student] in to for student in ("ada", "zoe"))
-
-
-@pytest.mark.parametrize("form", [{"what": "remove"}, {"what": "change", "points": "0.5"},
-                                  {"what": "change", "points": "1"}])  # fmt: skip
-def test_only_an_instructor_changes_an_item_that_is_used(page, form):
-    def send(grader, item):
-        before = answers.rubric(page.book, "numbers", "why")
-        more = {"item": str(item), "version": str(before[item - 1].version), "agreed": "yes"}
-        grader.post(f"{WHY}/rubric", text="new", **more, **form)
-        return answers.rubric(page.book, "numbers", "why") != before
-
-    assert not send(page.ben, 1), "it is used in section A"
-    assert "used in a judgement" in page.ben.get(WHY).text
-    assert send(page.ben, 2) and send(page.prof, 1)
-    page.ben.post(f"{WHY}/rubric", what="add", text="third", points="1")
-    assert answers.rubric(page.book, "numbers", "why")[-1].text == "third"
 
 
 def test_a_learner_who_changes_sections_changes_graders(page):
@@ -168,8 +147,6 @@ def test_an_address_that_nobody_uses_ends(page, monkeypatch):
 def test_a_form_for_what_is_not_there_is_refused_and_writes_nothing(page, who):
     grader, before = getattr(page, who), page.book.last_entry()
     forms = {
-        "/question/nolesson/noquestion/rubric": {"what": "add", "points": "1", "text": "x"},
-        "/question/numbers/noquestion/rubric": {"what": "add", "points": "1", "text": "x"},
         "/question/numbers/noquestion/next": {},
         f"/question/nolesson/why/{page.of['bob']}/judge": {"points": "1", "answer": "x"},
         f"/of/{page.of['bob']}/nolesson/judge": {"points": "1", "why": "x", "seen": "9"},
@@ -181,5 +158,3 @@ def test_a_form_for_what_is_not_there_is_refused_and_writes_nothing(page, who):
     for path, form in forms.items():
         assert grader.post(path, **form).status_code == 404, path
     assert page.book.last_entry() == before
-    assert not answers.rubric(page.book, "nolesson", "noquestion")
-    assert not answers.rubric(page.book, "numbers", "noquestion")

@@ -10,11 +10,8 @@ from urllib.request import urlopen
 
 import pytest
 from commands import tito
-from small_course import RUBRIC, with_question
-from some_results import handed_in, remember_roster, save_each
+from some_results import remember_roster
 
-from tito.grading.gradebook import answers
-from tito.grading.gradebook.answers import NewJudgement
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.roster import learner_of
 
@@ -58,7 +55,6 @@ def test_a_name_in_any_one_script_is_served(small_course, monkeypatch, name):
         (["--as", "barn", "--as", "bam"], "--as 'bam' looks like 'barn'."),
         (["--as", "ben", "--as", "ben:A"], "--as 'ben:A' names a grader again."),
         (["--as", "ben:A,Z"], "No learner is in section 'Z'."),
-        (["--as", "The course"], "--as 'The course' is the author of the course's rubrics."),
     ],
 )
 def test_what_cannot_be_served_is_reported(small_course, words, said):
@@ -71,32 +67,6 @@ def test_what_cannot_be_served_is_reported(small_course, words, said):
 def test_a_gradebook_that_is_not_there_is_reported(small_course):
     words = ("--gradebook", "../nowhere.db", "gradebook", "page")
     assert "There is no gradebook at " in tito(small_course, *words, code=2)[1]
-
-
-def test_the_page_opens_with_the_courses_rubric_and_says_which_it_does_not_take(
-    small_course, monkeypatch
-):
-    from tito.grading.page import app
-
-    def open_page(*rubric):
-        path.write_text(with_question(rubric=rubric), "utf-8")
-        out, _ = tito(small_course, "gradebook", "page")
-        with open_gradebook(small_course.state / "gradebook.db") as book:
-            return out, [item.text for item in answers.rubric(book, "numbers", "why")]
-
-    served = []
-    monkeypatch.setattr(app, "serve", lambda page, *arguments: served.append(page))
-    path = small_course.path / "modules/source/01_numbers/numbers_dev.py"
-    with open_gradebook(small_course.state / "gradebook.db") as book:
-        save_each(book, handed_in())
-    assert open_page(*RUBRIC) == ("", ["says that two twos make four", "a formula", "guesses"])
-    assert open_page("- 2 points: why") == ("", ["why"])
-    with open_gradebook(small_course.state / "gradebook.db") as book:
-        (item,) = answers.rubric(book, "numbers", "why")
-        answers.judge(book, "ada", "numbers", NewJudgement("why", (item.id,)), "ben")
-    out, texts = open_page(*RUBRIC)
-    assert "numbers why: answers are judged" in out and texts == ["why"]
-    assert [page.questions.outdated for page in served[-2:]] == [set(), {("numbers", "why")}]
 
 
 def test_a_port_that_is_taken_is_reported(small_course):

@@ -5,11 +5,11 @@ from decimal import Decimal
 
 import pytest
 from grader_page import EVIL, Tags, page_of
-from some_results import handed_in, remember_roster, save, save_each
+from some_results import handed_in, remember_roster, save, save_each, set_points
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
 from tito.grading.gradebook import answers, enrollment
-from tito.grading.gradebook.answers import NewJudgement, RubricChange
+from tito.grading.page import questions
 from tito.grading.roster import learner_of
 from tito.lesson.lesson_format import Question
 
@@ -20,10 +20,8 @@ WHY = "/question/numbers/why"
 def page(book):
     """Three answers, one of them empty, one with markup, and a rubric of two items."""
     save_each(book, handed_in(), handed_in("bob", text=EVIL), handed_in("eve", text=""))
-    for words, points in ((EVIL, 2), ("mixes it up", -1)):
-        change = RubricChange("numbers", "why", None, Decimal(points), words)
-        answers.change_rubric(book, change, "prof")
-    asked = {("numbers", "why"): Question("why", 2, f"Why? {EVIL}", None, f"Since {EVIL}")}
+    rubric = ((Decimal(2), EVIL), (Decimal(-1), "mixes it up"))
+    asked = {("numbers", "why"): Question("why", 2, f"Why? {EVIL}", None, f"Since {EVIL}", rubric)}
     page = page_of(book, asked=asked)
     page.of = {student: f"{WHY}/{handle}" for student, handle in page.of.items()}
     return page
@@ -60,17 +58,19 @@ def test_the_answers_of_one_section_can_be_chosen(page):
     assert "0 of 1 judged" in Tags(chosen.text).spaced
 
 
-def test_ticking_items_gives_points_and_leads_to_the_next(page):
+def test_points_and_a_comment_lead_to_the_next_answer(page):
     shown = page.ta1.get(page.of["ada"])
-    form = hidden(shown, "judge") | {"item-1": "on", "points": "-0,5", "comment": "Good."}
+    form = hidden(shown, "judge") | {"points": "1,5", "text": "Good."}
     answer = page.ta1.post(page.of["ada"] + "/judge", then="next", **form)
     assert answer.status_code == 303 and answer.headers["location"].endswith(page.of["bob"])
     assert points_of(page) == "4.5"
     again = page.ta1.get(page.of["ada"]).text
-    assert re.search(r'name="item-1"[^>]* checked', again) and "judged by" in again
+    assert re.search(r'name="points"[^>]* value="1.5"', again) and "judged by" in again
+    assert ">Good.</blockquote>" in again and "></textarea>" in again
     assert "1 of 2 judged" in Tags(again).spaced
-    page.ta1.post(page.of["ada"] + "/judge", **form)  # the same form once more
-    assert [one.kind for one in page.book.history("ada")].count("judged") == 1
+    done = page.ta1.post(page.of["ada"] + "/judge", **form)  # the same form once more
+    kinds = [one.kind for one in page.book.history("ada")]
+    assert done.status_code == 303 and kinds == ["graded", "override", "comment"]
     form = hidden(page.ta1.get(page.of["ada"]), "judge")
     page.ta1.post(page.of["ada"] + "/judge", lift="on", **form)
     assert points_of(page) == "3"
@@ -78,81 +78,34 @@ def test_ticking_items_gives_points_and_leads_to_the_next(page):
 
 def test_of_two_graders_who_judge_the_second_sees_the_judgement_and_keeps_the_typed_text(page):
     form = hidden(page.ta2.get(page.of["ada"]), "judge")
-    page.ta1.post(page.of["ada"] + "/judge", **form, **{"item-2": "on"}, comment="No.")
-    refused = page.ta2.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"}, comment="Yes.")
+    page.ta1.post(page.of["ada"] + "/judge", **form, points="0", text="No.")
+    refused = page.ta2.post(page.of["ada"] + "/judge", **form, points="2", text="Yes.")
     assert refused.status_code == 409 and "ta1 changed this grade" in refused.text
-    assert ": judged 3 -&gt; 3: why; No." in refused.text
-    assert re.search(r'name="item-1"[^>]* checked', refused.text) and ">Yes.<" in refused.text
+    assert ": override 3 -&gt; 3: judged; why set to 0" in refused.text and "No." in refused.text
+    assert re.search(r'name="points"[^>]* value="2"', refused.text) and ">Yes.<" in refused.text
     assert points_of(page) == "3"
-    page.ta2.post(page.of["ada"] + "/judge", **hidden(refused, "judge"), **{"item-1": "on"})
+    page.ta2.post(page.of["ada"] + "/judge", **hidden(refused, "judge"), points="2")
     assert points_of(page) == "5"
 
 
 def test_an_answer_that_is_gone_meanwhile_is_reported(page, monkeypatch):
     form = hidden(page.ta1.get(page.of["ada"]), "judge")
-    judge = answers.judge_equal
+    apply = questions.apply_changes
 
-    def late(*arguments):
+    def late(*arguments, **more):
         enrollment.merge(page.book, "ada", "zoe", "ta2", "two logins")
-        return judge(*arguments)
+        return apply(*arguments, **more)
 
     save(page.book, [handed_in("zoe")], None, "me")
-    monkeypatch.setattr(answers, "judge_equal", late)
-    refused = page.ta1.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"})
+    monkeypatch.setattr(questions, "apply_changes", late)
+    refused = page.ta1.post(page.of["ada"] + "/judge", **form, points="1")
     assert refused.status_code == 404 and "no such answer" in refused.text
 
 
-def test_an_item_that_is_gone_meanwhile_is_left_out(page, monkeypatch):
-    answers.judge(page.book, "ada", "numbers", NewJudgement("why", (1, 2)), "ta1")
-    rows = answers.learner_answers
-
-    def late(*arguments):
-        found = rows(*arguments)
-        if answers.rubric(page.book, "numbers", "why")[0].id == 1:
-            removal = RubricChange("numbers", "why", 1, None)
-            answers.change_rubric(page.book, removal, "ta2")
-        return found
-
-    monkeypatch.setattr(answers, "learner_answers", late)
-    shown = page.ta1.get(page.of["ada"])
-    assert shown.status_code == 200 and 'name="item-1"' not in shown.text
-
-
-def test_an_item_changes_for_all_answers_and_shows_who_changed_it_first(page):
-    for student in ("ada", "bob"):
-        form = hidden(page.ta1.get(page.of[student]), "judge")
-        page.ta1.post(page.of[student] + "/judge", **form, **{"item-1": "on"})
-    form = hidden(page.ta1.get(page.of["ada"]), "rubric")
-    new = {"what": "change", "text": "sums to 1", "points": "1.5"}
-    asked = page.ta1.post(f"{WHY}/rubric", **form, **new)
-    shown = Tags(asked.text).spaced
-    assert "2 grades would change. Nothing was written." in shown and "Ada numbers 5 4.5" in shown
-    assert points_of(page) == points_of(page, "bob") == "5"
-    form = hidden(asked, "rubric")
-    done = page.ta1.post(f"{WHY}/rubric", **form, agreed="yes")
-    assert done.headers["location"].endswith(page.of["ada"])
-    assert "2 grades changed with it" in page.ta1.get(page.of["ada"]).text
-    assert points_of(page) == points_of(page, "bob") == "4.5"
-    page.ta2.post(f"{WHY}/rubric", **form | {"what": "remove"})
-    assert "ta1 changed this item" in page.ta2.get(page.of["ada"]).text
-    page.ta2.post(f"{WHY}/rubric", what="add", text="new", points="x")
-    assert "no number of points" in page.ta2.get(WHY).text
-    page.ta2.post(f"{WHY}/rubric", what="add", text="new", points="0.5")
-    assert [one.place for one in answers.rubric(page.book, "numbers", "why")] == [1, 2, 3]
-
-
-def test_removing_an_item_asks_first_and_a_new_text_does_not(page):
-    form = hidden(page.ta1.get(page.of["ada"]), "rubric")
-    assert "No grades would change." in page.ta1.post(f"{WHY}/rubric", **form, what="remove").text
-    assert len(answers.rubric(page.book, "numbers", "why")) == 2
-    page.ta1.post(f"{WHY}/rubric", **form, what="change", text="sums to 1", points="2")
-    assert "sums to 1" in page.ta1.get(page.of["ada"]).text
-
-
-def test_a_judgement_with_nothing_ticked_asks_for_its_points(page):
-    form = hidden(page.ta1.get(page.of["ada"]), "judge") | {"comment": "Hm.", "then": "next"}
+def test_a_judgement_without_points_asks_for_them(page):
+    form = hidden(page.ta1.get(page.of["ada"]), "judge") | {"text": "Hm.", "then": "next"}
     refused = page.ta1.post(page.of["ada"] + "/judge", **form)
-    assert refused.status_code == 409 and "Nothing is ticked." in refused.text
+    assert refused.status_code == 409 and "There are no points." in refused.text
     assert ">Hm.</textarea>" in refused.text and "0 of 2 judged" in Tags(refused.text).spaced
     assert page.ta1.post(page.of["ada"] + "/judge", points="0", **form).status_code == 303
     assert re.search(r'name="points"[^>]* value="0"', page.ta1.get(page.of["ada"]).text)
@@ -160,7 +113,7 @@ def test_a_judgement_with_nothing_ticked_asks_for_its_points(page):
 
 def test_markup_in_answers_items_and_comments_is_text(page):
     form = hidden(page.ta1.get(page.of["bob"]), "judge")
-    page.ta1.post(page.of["bob"] + "/judge", **form, points="0", comment=EVIL)
+    page.ta1.post(page.of["bob"] + "/judge", **form, points="0", text=EVIL)
     for path in ("/questions", WHY, page.of["bob"], page.of["ada"]):
         text = page.ta1.get(path).text
         tags = Tags(text)
@@ -188,11 +141,11 @@ def test_next_leads_two_graders_to_different_answers_while_there_are_some(page):
     assert first.endswith(page.of["ada"])
     assert page.ta2.post(f"{WHY}/next").headers["location"].endswith(page.of["bob"])
     form = hidden(page.ta2.get(page.of["bob"]), "judge")
-    page.ta2.post(page.of["bob"] + "/judge", **form, **{"item-1": "on"})
+    page.ta2.post(page.of["bob"] + "/judge", **form, points="2")
     left = page.ta2.post(f"{WHY}/next").headers["location"]
     assert left.endswith(page.of["ada"]), "ta1 may have gone home"
     form = hidden(page.ta2.get(page.of["ada"]), "judge")
-    page.ta2.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"})
+    page.ta2.post(page.of["ada"] + "/judge", **form, points="2")
     page.ta2.post(f"{WHY}/next")
     assert "All answers here are judged" in page.ta2.get(WHY).text
 
@@ -206,36 +159,18 @@ def test_equal_answers_are_judged_once_and_each_learner_has_the_judgement(page):
     assert "3 learners wrote this answer : you judge it once" in Tags(shown.text).spaced
     assert "this is 1 of 4" in shown.text
     other = hidden(page.ta2.get(page.of["ada"]), "judge")
-    form = hidden(shown, "judge") | {"item-1": "on", "then": "next"}
+    form = hidden(shown, "judge") | {"points": "2", "text": "Right.", "then": "next"}
     done = page.ta1.post(kim + "/judge", **form)
     assert done.headers["location"].endswith(page.of["bob"])
     assert "Kim and 2 with the same answer: 2 of 2 points." in page.ta1.get(page.of["bob"]).text
     assert [points_of(page, one) for one in ("ada", "kim", "lou", "mia")] == ["5", "5", "5", "3"]
-    told = page.ta2.post(page.of["ada"] + "/judge", **other, **{"item-2": "on"})
+    comments = [grade.comments for grade in page.book.grades(lesson="numbers")]
+    assert [[one.text for one in mine] for mine in comments].count(["Right."]) == 3
+    told = page.ta2.post(page.of["ada"] + "/judge", **other, points="0")
     assert told.status_code == 409 and "ta1 changed this grade" in told.text
     assert points_of(page, "kim") == "5", "all or none"
     page.ta1.post(kim + "/judge", **hidden(page.ta1.get(kim), "judge"), lift="on")
     assert [points_of(page, one) for one in ("ada", "kim", "lou")] == ["3"] * 3
-
-
-def test_a_change_of_an_item_is_undone_and_a_removed_one_comes_back_with_its_ticks(page):
-    form = hidden(page.ta1.get(page.of["ada"]), "judge")
-    page.ta1.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"})
-
-    def change(**more):
-        form = hidden(page.ta1.get(page.of["ada"]), "rubric") | more
-        asked = page.ta1.post(f"{WHY}/rubric", **form)
-        assert "1 grade would change" in asked.text
-        page.ta1.post(f"{WHY}/rubric", **hidden(asked, "rubric"), agreed="yes")
-        return points_of(page)
-
-    assert change(what="change", text="new", points="1") == "4"
-    assert change(what="undo") == "5"
-    assert change(what="remove") == "3"
-    shown = page.ta1.get(page.of["ada"]).text
-    assert "Removed: " in shown and "Bring it back" in shown
-    (back,) = [one for one in answers.rubric(page.book, "numbers", "why", True) if not one.points]
-    assert change(item=str(back.id), version=str(back.version), what="undo") == "5"
 
 
 @pytest.mark.parametrize(
@@ -265,10 +200,19 @@ def test_a_question_is_shown_as_text_and_its_rubric_once(page):
     assert "**" not in shown and "says x" not in shown
 
 
-def test_an_answer_says_that_its_lesson_has_another_rubric_meanwhile(page):
-    newer = Question("why", 2, "Why?", None, rubric=((Decimal(2), "says why"),))
-    page.page.questions.asked["numbers", "why"] = newer
-    assert "says why" not in page.ta1.get(page.of["ada"]).text, "a person changed the rubric here"
-    page.page.questions.outdated.add(("numbers", "why"))
-    words = Tags(page.ta1.get(page.of["ada"]).text).spaced
-    assert "The lesson has another rubric now" in words and "+2 says why" in words
+def test_one_learner_of_several_with_an_answer_gets_other_points(page):
+    save(page.book, [handed_in("kim")], None, "me", "Kim")
+    form = hidden(page.ta1.get(page.of["ada"]), "judge")
+    page.ta1.post(page.of["ada"] + "/judge", **form, points="2")
+    here = f"/of/{page.page.class_list.handle('kim')}/numbers"
+    shown = page.ta1.get(here)
+    form = {"seen": str(page.book.last_change("kim", "numbers")), "about": "why", "check": "why"}
+    assert 'value="why" selected>answer, of 2<' in shown.text
+    page.ta1.post(f"{here}/judge", **form, points="1", text="Said it was copied.")
+    assert (points_of(page, "ada"), points_of(page, "kim")) == ("5", "4")
+    assert "Said it was copied." in page.ta1.get(here).text
+    form["seen"] = str(page.book.last_change("kim", "numbers"))
+    page.ta1.post(f"{here}/lift", **form, why="no")
+    assert (points_of(page, "ada"), points_of(page, "kim")) == ("5", "3")
+    set_points(page.book, "kim", "numbers", "2", check="why")
+    assert points_of(page, "kim") == "5"
