@@ -53,7 +53,7 @@ def run_process(root, *words, **variables):
 @contextlib.contextmanager
 def serve_book(root):
     """`tito book serve --fast`, once its first book is made: (process, address)."""
-    words = ["book", "serve", "--fast", "--port", "0"]
+    words = ["book", "serve", "--fast"]
     with subprocess.Popen(
         [sys.executable, "-u", "-m", "tito", *words],
         cwd=_folder(root),

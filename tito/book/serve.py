@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tito.book import build
-from tito.errors import MachineError, TitoError
+from tito.errors import TitoError
 from tito.learn import milestone
 from tito.lesson import course
 from tito.lesson.course import Root
 
+PORT = 8000  # or another one that is free
 FOLDERS = (course.SOURCE, milestone.SOURCE, Path("book"))
 SUFFIXES = ("_dev.py", ".md", ".css", ".js", "conf.py", ".html", ".json", ".svg", ".toml")
 PROGRAMS = (milestone.SOURCE.parts, ("book", "drawings"))  # folders whose Python files are watched
@@ -23,7 +24,6 @@ PROGRAMS = (milestone.SOURCE.parts, ("book", "drawings"))  # folders whose Pytho
 def serve(
     root: Root,
     options: build.Options,
-    port: int,
     on_ready: Callable[[str], None],
     on_site: Callable[[build.Site], None],
     on_error: Callable[[TitoError], None],
@@ -38,12 +38,9 @@ def serve(
     on_site(site)
     handler = functools.partial(_SilentHandler, directory=site.path)
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), handler)
-    except OSError as error:
-        raise MachineError(
-            f"Port {port} cannot be used: {error.strerror}.",
-            "Give another one: tito book serve --port 8001",
-        ) from None
+        server = ThreadingHTTPServer(("127.0.0.1", PORT), handler)
+    except OSError:  # another program has it
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     with server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         watched = _watch(root)

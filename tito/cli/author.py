@@ -112,9 +112,6 @@ def build_book(
 @book_app.command("serve")
 def serve_book(
     fast: Fast = False,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="0 chooses a free port.")
-    ] = 8000,
 ) -> None:
     """For authors: build the site, serve it on this machine, and build it again at each save.
     Ctrl-C ends it.
@@ -128,7 +125,6 @@ def serve_book(
     serve(
         current_root(),
         Options(fast=fast, commands=commands()),
-        port,
         on_ready=lambda address: echo(f"{address}  (Ctrl-C ends it)"),
         on_site=lambda site: echo(views.book(site)),
         on_error=complain,

@@ -56,7 +56,10 @@ SetLesson = Annotated[
 ]
 Points = Annotated[str | None, typer.Option(metavar="P", help="Such as 7 or 7.5; lift removes it.")]
 CheckPart = Annotated[
-    str | None, typer.Option(metavar="ID", help="Set the points of this check only.")
+    str | None,
+    typer.Option(
+        metavar="ID", help="Set the points of this check only, or of the answer to this question."
+    ),
 ]
 Extend = Annotated[
     str | None,

@@ -6,7 +6,7 @@ A table is a CSV file with a header. A line is about one learner, and may reques
     student   the learner's id
     lesson    its name or number; empty: all lessons (more time), in general (comments)
     points    what the lesson, or the check, is set to; `lift` takes that back
-    check     a check of the lesson, or a part of its id that no other has
+    check     a check of the lesson, or a part of its id that no other has; or a question
     extend    more time: so many days, or the new due date, in the course's time zone where it
               names none; `lift`
     comment   what the learner will read; `lift` takes all comments on the lesson back

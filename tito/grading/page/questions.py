@@ -77,10 +77,10 @@ class AnswerView:
             # the text that the grader has read, which may differ from the one that counts now
             is_shown = row.learner.student == self.answer.learner.student
             answer = form.get("answer") if is_shown else row.graded.answer.sha256
-            place, about = (row.learner.student, self.lesson), (self.question, answer)
-            changes.append(_change("override", place, about, why=reason_in(form), points=points))
+            place = (row.learner.student, self.lesson, reason_in(form), self.question)
+            changes.append(RequestedChange("override", *place, points, answer=answer))
             if text and not lifts:
-                changes.append(_change("comment", place, about, text=text))
+                changes.append(RequestedChange("comment", *place, text=text, answer=answer))
         return changes
 
 
@@ -260,10 +260,3 @@ class Questions:
 def _place(request: Request) -> tuple[str, str]:
     """The lesson and the question that an address names."""
     return request.path_params["lesson"], request.path_params["question"]
-
-
-def _change(
-    kind: str, place: tuple[str, str], about: tuple[str, str | None], **more: Any
-) -> RequestedChange:
-    """place: learner and lesson; about: question and answer."""
-    return RequestedChange(kind, *place, check=about[0], answer=about[1], **more)
