@@ -40,7 +40,7 @@ def run() -> NoReturn:
         path = context.command_path if context else "tito"
         remedy = f"See: {path} --help"
         if option in BEFORE:
-            remedy = f"It stands before the command: tito {option} ...{path.removeprefix('tito')}"
+            remedy = f"Write it before the command: tito {option} ...{path.removeprefix('tito')}"
         complain(UsageError(error.format_message(), remedy))
         code = 2
     # Without this, Python's last garbage collection visits all modules, which takes 15 ms.

@@ -3,7 +3,7 @@
 // to the form of the exercise that one looks at. Every form works without this, too.
 "use strict";
 
-const FIELDS = "input:not([type=hidden], [type=checkbox]), textarea, select";
+const FIELDS = "input:not([type=hidden]), textarea, select";
 const judging = document.querySelector("form[data-judging]"); // on the page of an answer
 
 // What had the focus last, apart from the comments that can be used again.

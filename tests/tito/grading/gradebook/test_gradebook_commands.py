@@ -277,9 +277,9 @@ def test_another_gradebook_is_named_by_path_or_url(graded_course, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--root", "--gradebook"])
-def test_an_option_of_every_command_is_said_to_stand_before_it(graded_course, option):
+def test_an_option_of_every_command_belongs_before_it(graded_course, option):
     _, err = tito(graded_course, "show", option, "x", code=2)
-    assert f"It stands before the command: tito {option} ... gradebook show" in err
+    assert f"Write it before the command: tito {option} ... gradebook show" in err
 
 
 def test_a_learner_is_found_by_a_name_or_an_address_that_no_other_has(graded_course):
