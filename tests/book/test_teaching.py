@@ -197,7 +197,7 @@ def test_the_roster_on_the_page_can_be_read(tmp_path):
 def test_the_late_rules_on_the_page_are_valid_for_a_course():
     policy, text = (block for language, block in BLOCKS if language == "toml")
     assert tomllib.loads(policy) == {"grading": {"policy": settings.POLICIES[0]}}
-    how_graded = {"policy", "check_seconds", "memory_mb", "earlier_lessons"}
+    how_graded = {"policy", "check_seconds", "memory_mb", "earlier_lessons", "gradebook"}
     assert tomllib.loads(text)["grading"].keys() == {*settings.COURSE["grading"].form} - how_graded
     assert course.find_root(REPOSITORY).lesson("tensor")  # due dates name lessons
 
