@@ -73,4 +73,4 @@ def notebook_text(parts: list[Part], first: int = 0) -> str:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
