@@ -7,7 +7,7 @@ wrong solutions, and right ones.
 return where(x > 0, x, 0)          what learners write in their place
 
 # %% relu right: a loop            a right solution in another style, which must pass;
-positive = []                      without `#-` lines: all that is between the markers
+positive = []                      without `#-` lines: everything between the markers
 ...
 
 # %% relu equivalent: The reason.  a mutation that changes nothing a check could see,

@@ -22,7 +22,7 @@ EMPTY, WAITING, JUDGED, READ = "empty", "to be judged", "judged", "not graded"
 class Override:
     """Points set by hand, of a lesson, of one check or of an answer.
 
-    Those of a lesson or a check are final: neither late rules nor grading change them.
+    Points of a lesson or a check are final: neither late rules nor grading change them.
 
     graded  the points earned when they were set; None when unknown
     """

@@ -43,7 +43,7 @@ def having(part: str) -> dict[str, System]:
 
 
 def formats() -> list[str]:
-    """The formats of grades: those of one file, then those of a folder."""
+    """The formats of grades: first formats of one file, then formats of a folder."""
     return ["csv", *sorted(having("export"), key=lambda name: SYSTEMS[name].export != "a file")]
 
 
