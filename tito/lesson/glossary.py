@@ -83,8 +83,8 @@ def read_terms(root: Root) -> list[Term]:
 
 def find_terms(terms: list[Term], word: str) -> list[Term]:
     """The terms of a name, in any case, in the singular or the plural: one, or several such as the
-    stride of an array and the stride of a convolution. Else the terms of a synonym; else of a part of a
-    name, such as "roofline" for "roofline model", the terms with this word, if at most three.
+    stride of an array and the stride of a convolution. Else the terms of a synonym; else, of a part
+    of a name, such as "roofline" for "roofline model", the terms with this word, if at most three.
 
     Raises TitoError, with the nearest terms, when the course has none of that name.
     """
