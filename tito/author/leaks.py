@@ -101,8 +101,9 @@ def lesson_secrets(entry: Entry) -> Iterator[tuple[str, str]]:
         yield line, f"a line of a solution or a hidden check of {entry.name}"
     path = lesson.path.with_name(MISTAKES)
     if path.exists():
-        for line in path.read_text(encoding="utf-8").split("\n"):
-            yield line.strip(), f"a line of {entry.name}'s recorded mistakes"
+        for line in map(str.strip, path.read_text(encoding="utf-8").split("\n")):
+            if ENTRY.match(line) or len(line) >= LONG:  # shorter code may be in any program
+                yield line, f"a line of {entry.name}'s recorded mistakes"
 
 
 def needless_names(checks: cells.Source) -> list[str]:

@@ -26,7 +26,6 @@ import os
 import pickle
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -38,7 +37,7 @@ from typing import Any
 
 from bs4 import BeautifulSoup
 
-from tito import files
+from tito import child, files
 from tito.author import release
 from tito.book import (
     downloaded_notebook,
@@ -362,14 +361,9 @@ def _read_pages(site: Path) -> dict[str, verify_site.PageContents]:
 
 def _index(site: Path) -> None:
     """Let Pagefind make the index of the search. Raises MachineError."""
-    command = [sys.executable, "-m", "pagefind", "--site", str(site), "--silent"]
-    done = subprocess.run(
-        [*command, "--exclude-selectors", UNSEARCHED],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-    )
+    # -I: no file of the course's folder is taken for a module of Python.
+    command = [sys.executable, "-I", "-m", "pagefind", "--site", str(site), "--silent"]
+    done = child.run([*command, "--exclude-selectors", UNSEARCHED])
     if done.returncode:
         raise MachineError(
             f"Pagefind made no index for the search: {(done.stderr or done.stdout)[-300:].strip()}",
