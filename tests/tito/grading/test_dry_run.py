@@ -87,12 +87,12 @@ def test_a_line_of_progress_has_rate_and_time_left():
     assert views.progress_line(run.Progress(0)) == "0 of 0 submissions"
 
 
-def test_a_dry_run_without_a_gradebook_makes_none(small_course, tmp_path):
-    with grade.to_grade_into(small_course, None, True) as copy:
+def test_a_dry_run_without_a_gradebook_makes_none(small_course):
+    with grade.to_grade_into(small_course, True) as copy:
         save(copy, [result()], MONDAY, "me")
     assert not (small_course.state / "gradebook.db").exists()
-    with grade.to_grade_into(small_course, str(tmp_path / "a.db"), False):
-        assert (tmp_path / "a.db").exists()
+    with grade.to_grade_into(small_course, False):
+        assert (small_course.state / "gradebook.db").exists()
 
 
 @pytest.mark.slow

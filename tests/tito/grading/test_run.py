@@ -66,10 +66,10 @@ def command(root, submissions, *more, book=None):
     ]
 
 
-def grade(root, submissions, *more):
+def grade(root, submissions, *more, book=None):
     """The rows of a run that ends well, without what differs from run to run."""
     done = subprocess.run(
-        command(root, submissions, *more),
+        command(root, submissions, *more, book=book),
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -352,7 +352,7 @@ def test_a_second_run_is_refused_and_completes_the_gradebook_when_the_first_was_
     first.wait()
     assert refused.returncode == 2
     assert f"is grading into this gradebook already: process {first.pid} on " in refused.stderr
-    rows = grade(small_course, submissions, *words)
+    rows = grade(small_course, submissions, *words, book=where)
     assert [row["verdict"] for row in rows] == ["stub", "stub", "passed", "passed"] * 4
     with gradebook.open_gradebook(where) as book:
         changes = [(change.student, change.lesson) for change in book.history()]
