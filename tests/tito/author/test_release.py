@@ -198,7 +198,7 @@ def test_only_the_lessons_asked_for_are_released_and_never_without_what_they_nee
 
 def test_a_line_that_a_later_lesson_shows_in_the_open_is_no_secret(small_course):
     numbers, sums = small_course.lessons
-    line = "for number in range(10):"
+    line = "for number in range(first_number, last_number):"
     numbers.script.with_name("mistakes.py").write_text(
         f"# %% double mistake: Counts.\n#> did you square?\n{line}\n    x += 1\nreturn x\n",
         encoding="utf-8",
