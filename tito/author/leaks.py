@@ -102,7 +102,8 @@ def lesson_secrets(entry: Entry) -> Iterator[tuple[str, str]]:
     path = lesson.path.with_name(MISTAKES)
     if path.exists():
         for line in map(str.strip, path.read_text(encoding="utf-8").split("\n")):
-            if ENTRY.match(line) or len(line) >= LONG:  # shorter code may be in any program
+            # Shorter code may be in any program, and messages are in the visible checks.
+            if len(line) >= LONG or ENTRY.match(line) and not line.startswith("#>"):
                 yield line, f"a line of {entry.name}'s recorded mistakes"
 
 
