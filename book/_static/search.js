@@ -17,7 +17,8 @@ async function load() {
 
 // The pages with all words of a question that mean something; if they are few, then those with one word less, and so on.
 async function find(question) {
-  const pagefind = await (loaded ??= load()), found = new Map();
+  loaded ??= load();
+  const pagefind = await loaded.catch((error) => { loaded = undefined; throw error; }), found = new Map(); // a later word tries again
   const words = question.toLowerCase().match(/[\p{L}\p{N}_.]+/gu) || [], meant = words.filter((word) => !STOP.has(word));
   let tries = [(meant.length ? meant : words).slice(0, WORDS)];
   while (tries.length && found.size < ENOUGH) {

@@ -41,7 +41,7 @@ def any_processor(program, monkeypatch):
 
 @pytest.mark.usefixtures("any_processor")
 def test_each_kernel_has_a_line_with_what_ran_and_what_failed(program, capsys):
-    assert program.main(["--only", "tests", "Prescott", "--", "-k", "kernel"]) == 0
+    assert program.main(["--only", "tests", "Prescott", "--", "-k", "test_kernel"]) == 0
     assert "Prescott: the kernel Katmai ran; tests: 1 passed, 0 failed\n" in capsys.readouterr().out
     assert program.main(["--only", "tests", "Haswell", "Zen", "Nonsense"]) == 1
     first, second, third, last = capsys.readouterr().out.splitlines()

@@ -23,7 +23,8 @@ from tito.lesson.lesson_format import CHECKS, MARK, MISTAKES, Lesson, split_solu
 LEAST = 12  # characters: shorter lines, such as `return x`, are in any program
 LONG = 40  # characters: no line of this length is in two programs by chance
 FEW = 100  # texts: looking for each of so few is faster than one pass in Python
-ENTRY = re.compile(r"# %%|#[>=-]")  # the beginning of a line in mistakes.py that is no code
+# The beginning of a line in mistakes.py that is no code. Messages, `#>`, are in visible checks.
+ENTRY = re.compile(r"# %%|#[=-]")
 
 
 class TextSearch:
@@ -102,8 +103,7 @@ def lesson_secrets(entry: Entry) -> Iterator[tuple[str, str]]:
     path = lesson.path.with_name(MISTAKES)
     if path.exists():
         for line in map(str.strip, path.read_text(encoding="utf-8").split("\n")):
-            # Shorter code may be in any program, and messages are in the visible checks.
-            if len(line) >= LONG or ENTRY.match(line) and not line.startswith("#>"):
+            if ENTRY.match(line) or len(line) >= LONG:  # shorter code may be in any program
                 yield line, f"a line of {entry.name}'s recorded mistakes"
 
 

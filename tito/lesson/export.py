@@ -194,7 +194,9 @@ def _read(
                 for part in parts:
                     compile(ast.Module(part, []), "cell", "exec", dont_inherit=True)
             return tree, unread, damage
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError, SystemError) as error:
+            if isinstance(error, SystemError):  # so Python 3.11 says that memory ran out
+                error = MemoryError()
             line = (getattr(error, "lineno", None) or 0) - 1
             rows = _statement_at(lines, line)
             if line < 0 or unread.keys() >= rows or len(damage) >= MOST_DAMAGE:

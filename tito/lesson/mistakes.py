@@ -83,6 +83,10 @@ def load(lesson: Lesson, exercises: Collection[str] = ()) -> Recorded:
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     above, *sections = re.split(r"^(?=# %%)", re.sub(r"[ \t]+$", "", text, flags=re.M), flags=re.M)
     recorded, errors, line = Recorded(), [], 1 + above.count("\n")
+    if lost := next((row for row in above.split("\n") if row and not row.startswith("#")), ""):
+        raise UsageError(
+            f"{path}: `{lost}` is above the first section.", "Write the head `# %% ...` above it."
+        )
     for section in sections:
         try:
             add(recorded, section, lesson, exercises)

@@ -77,7 +77,8 @@ def everything_in(folder):
         "len('ab')",
         "Multiplies instead of adding",
         "len('abc')",
-        'message = "did you',
+        "#> did you",
+        "#- twice",
     ],
 )
 def test_no_solution_hidden_check_or_mistake_is_in_any_file(released, secret):

@@ -133,6 +133,21 @@ def test_what_python_cannot_read_is_left_out_and_reported_with_the_lessons_line(
     compile(module.text, "module", "exec")
 
 
+def test_what_the_compiler_has_no_memory_for_is_left_out(small_workspace, monkeypatch):
+    """Python 3.11 raises SystemError then, without a sentence."""
+
+    def without_memory(tree, *more, **options):
+        if "LIMIT = 10" in ast.unparse(tree):
+            raise SystemError("<built-in function compile> returned NULL")
+        return compile(tree, *more, **options)
+
+    monkeypatch.setattr(export, "compile", without_memory, raising=False)
+    module = built(small_workspace.lesson("numbers"))
+    assert [one.words for one in module.left_out] == [
+        "Cell 3 is left out: line 10: #| export: MemoryError: too deeply nested"
+    ]
+
+
 def test_an_exercise_that_is_left_out_is_not_lost_so_nothing_is_saved(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)

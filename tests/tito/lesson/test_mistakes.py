@@ -187,6 +187,12 @@ def test_one_reason_may_be_that_of_several_mutations(recorded):
     assert [change for _, change in found.equivalent] == ["`x + x` -> `(x) + (x)`", "`x` -> `y`"]
 
 
+def test_code_above_the_first_section_is_not_ignored(recorded):
+    lesson = recorded(f"# Mistakes of this lesson.\n\ntwice = 3 * x\n\n{EQUAL}")
+    with pytest.raises(TitoError, match="`twice = 3 \\* x` is above the first section"):
+        mistakes.load(lesson)
+
+
 def test_a_lesson_without_the_file_has_none(recorded):
     lesson = recorded("")
     lesson.path.with_name("mistakes.py").unlink()

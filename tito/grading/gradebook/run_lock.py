@@ -24,6 +24,8 @@ WAIT = 2  # seconds: a server needs a moment to notice that a run was killed
 TITO = 0x7469746F  # PostgreSQL's locks have two numbers: this one, and one of the schema
 # A server gives up a run whose machine does not answer for 60 + 6 * 10 seconds.
 KEEPALIVES = {"tcp_keepalives_idle": 60, "tcp_keepalives_interval": 10, "tcp_keepalives_count": 6}
+# A server may be set to end idle transactions, and would end the lock in the middle of a run.
+ENDLESS = {"idle_in_transaction_session_timeout": 0}
 
 # {(learner, hash of the submission and of everything that decides its results): its judge's deaths}
 Begun: TypeAlias = dict[tuple[str, str], int]
@@ -114,7 +116,7 @@ def _advisory_lock(engine: sql.Engine) -> Iterator[bool]:
     schema = sql.func.hashtext(sql.func.current_schema())
     attempt = sql.select(sql.func.pg_try_advisory_xact_lock(TITO, schema))
     with transaction(engine) as database:
-        for name, value in KEEPALIVES.items():
+        for name, value in (KEEPALIVES | ENDLESS).items():
             database.execute(sql.select(sql.func.set_config(name, str(value), True)))
         until = time.monotonic() + WAIT
         while not (is_held := database.execute(attempt).scalar()) and time.monotonic() < until:

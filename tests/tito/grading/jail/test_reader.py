@@ -35,7 +35,7 @@ def nested(depth):
 
 
 CELL = "\n\n# %%\n#| export\n"
-SLOW = NUMBERS + f"{CELL}{nested(16)}" * 40
+SLOW = NUMBERS + f"{CELL}{nested(16)}" * 200
 
 
 @pytest.fixture
