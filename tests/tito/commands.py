@@ -99,6 +99,7 @@ def _own_process(root, words):
             (sys, "path", [*sys.path]),
             (sys, "meta_path", [*sys.meta_path]),
             (app, "given_root", None),
+            (app, "given_gradebook", None),
         ):
             stack.callback(setattr, owner, name, getattr(owner, name))
             setattr(owner, name, value)

@@ -80,7 +80,7 @@ class CheckRunner:
               check, whose messages its learner reads, runs there
     draws     whether the jails have matplotlib, from the first check on that imports it
     received  {whether a check is hidden: the bytes that such checks received}
-    waited    of the last check's seconds, those that it waited for a processor
+    waited    of the last check's or trial's seconds, those that it waited for a processor
     """
 
     def __init__(self, setting: Setting, root: Root) -> None:
@@ -188,6 +188,7 @@ class CheckRunner:
         ended the process or did not end. Of these, only MOST_ENDS are looked for.
         """
         stopped: dict[int, tuple[str, str]] = {}
+        self.waited = 0.0
         for _ in range(MOST_ENDS):
             trial = Trial(subject, min(SECONDS, self.setting.seconds))
             fork = self.fork(hidden)
@@ -195,7 +196,10 @@ class CheckRunner:
             until = time.monotonic() + self.setting.seconds
             session = proxy.Session(fork.sock, until, excused)
             try:
-                trial.run(session, stopped)
+                try:
+                    trial.run(session, stopped)
+                finally:
+                    self.waited += excused()
                 self.end(fork, died=False)
                 return stopped
             except proxy.OutOfTime:

@@ -317,11 +317,11 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
                 for name in below
             }
             subject, stopped = Subject.of(entry, code, lower), dict[int, tuple[str, str]]()
-            began = time.perf_counter()
             if self.total[hidden] <= submission_seconds(self.setting):
+                began = time.perf_counter()
                 with contextlib.suppress(JailFailed):  # the next check reports it
                     stopped = self.runner.try_import(subject, hidden)
-            self.total[hidden] += time.perf_counter() - began
+                self.total[hidden] += time.perf_counter() - began - self.runner.waited
             if not stopped and entry.name not in {name for name, _ in work.tried.keys() - {key}}:
                 work.sound.add(entry.name)
             work.tried[key] = code.without(stopped, subject.absent) if stopped else code

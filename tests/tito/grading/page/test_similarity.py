@@ -203,11 +203,11 @@ HOSTILE = [
     'x = "</pre><script>alert(1)</script>" + y + "<img src=//evil.example>" + z + f(1, 2, 3, 4)\n'
     * 9,
     "\u202e\u2066 = \x1b[31m\n" * 40,
-    pytest.param("(" * 100_000, marks=pytest.mark.slow),
+    pytest.param("(" * 30_000, marks=pytest.mark.slow),
     "word" * 300_000,
-    pytest.param("a " * 100_000, marks=pytest.mark.slow),
+    pytest.param("a " * 20_000, marks=pytest.mark.slow),
     pytest.param('"""' * 10_001, marks=pytest.mark.slow),
-    pytest.param("def f(x):\n" * 30_000, marks=pytest.mark.slow),
+    pytest.param("def f(x):\n" * 11_000, marks=pytest.mark.slow),
 ]
 
 
