@@ -97,6 +97,7 @@ def test_forward_and_reverse_mode_find_the_derivative_of_the_lesson():
         assert last["tangent"]["y"] == pytest.approx(slope)
 
 
+@pytest.mark.slow
 def test_the_trainer_stops_where_the_learning_curves_say():
     drawing = module("early_stopping")
     assert drawing.stopped(60, 10) == (37, 27)  # as in the lesson
@@ -176,6 +177,7 @@ def test_the_stream_after_each_block_is_what_the_logit_lens_of_lesson_18_reads()
     assert all(row == still["rows"][0] for row in still["rows"])
 
 
+@pytest.mark.slow
 def test_training_brings_the_vowels_of_the_lesson_together():
     drawing = module("letter_neighbours")
     weights, bits, letters = drawing.trained()
@@ -191,6 +193,7 @@ def test_training_brings_the_vowels_of_the_lesson_together():
         )
 
 
+@pytest.mark.slow
 def test_three_vectors_bring_the_prediction_back():
     shares, clean, corrupt = module("patch_map").numbers()
     assert clean > 0.9 and corrupt < 0.2 and shares.shape == (3, 11)

@@ -76,6 +76,7 @@ def run(steps, leaves):
     return total
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(programs())
 def test_random_expressions_agree_with_finite_differences(program):

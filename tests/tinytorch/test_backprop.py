@@ -147,6 +147,7 @@ def test_random_expressions_agree_with_finite_differences_and_with_forward_mode(
         )
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_operations_deep():
     x = Value(1.0)
     y = x

@@ -38,6 +38,7 @@ def test_they_can_be_imported_before_anything_is_built(empty):
     ) == ("True True", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before, after", [(700, 50_000), (100_000, 100_000)])
 def test_the_garbage_collector_waits_longer_and_never_less_than_before(empty, before, after):
     code = f"import gc; gc.set_threshold({before}); import tinytorch; print(gc.get_threshold()[0])"

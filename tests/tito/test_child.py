@@ -99,6 +99,7 @@ def test_a_fork_calls_a_function_and_has_no_file_of_its_parent(tmp_path):
                 child.receive(soon())
 
 
+@pytest.mark.slow
 def test_a_program_that_takes_too_long_ends_with_its_tree(tmp_path):
     note = tmp_path / "pid"
     with open(note, "w") as out, pytest.raises(subprocess.TimeoutExpired):

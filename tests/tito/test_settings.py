@@ -121,6 +121,7 @@ def toml(value):
     return repr(value) if isinstance(value, (int, float)) else value.isoformat()
 
 
+@pytest.mark.slow
 @given(written=tables)
 def test_any_file_is_read_or_refused_and_nothing_unknown_is_read(tmp_path_factory, written):
     folder = tmp_path_factory.mktemp("course")

@@ -39,6 +39,7 @@ def any_processor(program, monkeypatch):
     monkeypatch.setattr(program, "find_core", lambda name: answers.get(name, ("", "it is unknown")))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("any_processor")
 def test_each_kernel_has_a_line_with_what_ran_and_what_failed(program, capsys):
     assert program.main(["--only", "tests", "Prescott", "--", "-k", "test_kernel"]) == 0
@@ -78,6 +79,7 @@ def test_a_chapter_that_stops_and_a_goal_that_is_missed_are_failures(program, ca
         assert f" passed, 1 failed ({name})" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_it_measures_which_kernel_really_runs(program):
     # Other tests of this process may have loaded PyTorch, which brings libraries of its own.
     libraries = threadpoolctl.threadpool_info()

@@ -167,6 +167,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("end", ["kill", "Ctrl-C", "terminate"])
 def test_nothing_is_left_when_the_main_process_ends(tmp_path, end):

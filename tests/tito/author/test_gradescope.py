@@ -203,6 +203,7 @@ def instructions():
     ]
 
 
+@pytest.mark.slow
 def test_the_image_copies_what_exists_and_enough_to_install(tmp_path):
     """What is COPYed, alone, must build the wheel that `pip install .` would."""
     for word, rest in instructions():

@@ -215,6 +215,7 @@ def test_a_line_that_a_later_lesson_shows_in_the_open_is_no_secret(small_course)
 # Bringing it up to date
 
 
+@pytest.mark.slow
 def test_a_release_is_brought_up_to_date_and_what_was_changed_by_hand_is_reported_and_saved(
     small_course, released
 ):
@@ -252,6 +253,7 @@ def test_a_lesson_that_is_released_no_more_goes(small_course, released):
     assert [name for name in files_of(released) if "02_sums" in name] == []
 
 
+@pytest.mark.slow
 def test_a_release_writes_and_deletes_in_its_folder_only(small_course, released, tmp_path):
     """Others may have written into it: its list is a file, and it may hold links."""
     kept = tmp_path / "kept.txt"

@@ -50,6 +50,7 @@ def learner(tmp_path):
     return course.open_root(folder), folder.with_name("my work")
 
 
+@pytest.mark.slow
 def test_a_learner_uses_every_command(learner):
     source, folder = learner
     assert "is ready" in tito(source, "init", folder)[0]

@@ -168,6 +168,7 @@ def test_a_mended_check_is_graded_again_and_only_that_lesson(small_course, submi
     assert sorted({lesson for _, lesson in history(small_course)[16:]}) == ["sums"]
 
 
+@pytest.mark.slow
 def test_learners_of_the_roster_who_handed_in_nothing_have_rows(
     small_course, submissions, tmp_path
 ):
@@ -258,6 +259,7 @@ def test_a_submission_that_kills_every_judge_is_tried_twice_and_has_a_row(
         assert graded().graded == 0 and len(died) == 2
 
 
+@pytest.mark.slow
 def test_after_a_judges_death_its_submission_is_tried_again_alone(
     small_course, submissions, dying, monkeypatch
 ):
@@ -359,6 +361,7 @@ def test_a_second_run_is_refused_and_completes_the_gradebook_when_the_first_was_
         assert len(changes) == len(set(changes)) == 16, "each was kept once"
 
 
+@pytest.mark.slow
 @LINUX
 def test_what_a_killed_run_had_begun_is_graded_last_and_alone(
     small_course, submissions, monkeypatch
@@ -385,6 +388,7 @@ def test_what_a_killed_run_had_begun_is_graded_last_and_alone(
             assert lock.begun == {}
 
 
+@pytest.mark.slow
 def test_when_nothing_is_to_be_done_no_judge_is_asked(small_course, submissions, monkeypatch):
     setting = Setting(small_course.path, ("numbers", "sums"), "process")
     with open_book(small_course) as book:
@@ -495,6 +499,7 @@ def test_the_judge_that_finds_the_level_is_the_first_to_grade(small_course, subm
     assert begun.returncode == 0, "it ends by itself when it hears nothing more"
 
 
+@pytest.mark.slow
 def test_a_judge_on_a_busy_machine_is_left_the_time_to_end_its_jail(small_course):
     some = workers.Workers()
     try:
@@ -529,6 +534,7 @@ def test_a_judge_that_does_not_start_is_reported(small_course, monkeypatch):
     some.close()
 
 
+@pytest.mark.slow
 def test_jobs_that_are_neither_a_number_nor_an_address_are_refused(small_course, submissions):
     done = subprocess.run(
         command(small_course, submissions, "--jobs", "many"),
@@ -664,6 +670,7 @@ def orphans():
     libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
+@pytest.mark.slow
 def test_a_folder_in_which_nothing_was_handed_in_is_reported(small_course, tmp_path):
     listed = tmp_path / "class.csv"
     listed.write_text("student\nada\n", encoding="utf-8")

@@ -41,6 +41,7 @@ def test_the_same_course_gives_the_same_bytes(small_course, tmp_path):
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
 
 
+@pytest.mark.slow
 def test_the_program_writes_a_class_that_is_graded_as_each_learner_worked(small_course, tmp_path):
     path = small_course.path / "modules/source/01_numbers/mistakes.py"
     path.write_text(MISTAKE, encoding="utf-8")

@@ -18,6 +18,7 @@ def test_short_times_can_be_measured_while_the_time_is_limited():
     assert min(times) > 0
 
 
+@pytest.mark.slow
 def test_an_endless_loop_is_stopped_also_when_it_swallows_the_first_exception():
     stops = 0
     with pytest.raises(check_process.CheckTimeout, match="still running after 0.2 s"):

@@ -117,6 +117,7 @@ def test_an_unknown_exercise_is_two_lines(entry, name):
     assert tito(entry.root, "compare", name, code=2)[1].count("\n") == 2
 
 
+@pytest.mark.slow
 def test_only_a_release_made_with_its_solutions_shows_them(small_course, tmp_path):
     folder = tmp_path / "release"
     out, _ = tito(small_course, "release", folder, "--with-solutions")

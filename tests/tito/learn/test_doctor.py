@@ -126,6 +126,7 @@ def test_a_file_that_shadows_a_module_is_named_and_what_to_rename(small_workspac
     assert str(lesson / "copy.py") in problems["copy"]["value"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text, told",
     [

@@ -140,6 +140,7 @@ def test_whatever_goes_wrong_is_no_pass(work, code, told):
     assert result.verdict == "failed" and told in result.reason and result.lesson == "sums", result
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_end_is_ended(work):
     solved(work)
     replaced(work, "seconds = 30", "seconds = 1")
@@ -277,6 +278,7 @@ def test_the_help_of_a_milestone_is_its_programs_own(work):
     assert "List" not in tito(work, "milestone", "run", "--help").stdout
 
 
+@pytest.mark.slow
 def test_what_a_milestone_made_is_used_once_its_goal_is_reached(work):
     solved(work)
     replaced(work, "# [goal]", '# options = true\n# plays = ["--word"]\n# [goal]')

@@ -221,12 +221,13 @@ NO_SUCH_NOTEBOOK = {
     "not text",
     "code in a text cell",
 }  # tested as damaged notebooks in test_cells.py
+LONG = {wrong for wrong in WRONG if re.search("loop|never ends|waits", wrong)}
 
 
 @pytest.mark.parametrize(
     ("wrong", "kind"),
     [
-        (wrong, kind)
+        pytest.param(wrong, kind, marks=[pytest.mark.slow] * (kind == "notebook" and wrong in LONG))
         for wrong in WRONG
         for kind in ("script", "notebook")
         if kind == "script" or wrong not in NO_SUCH_NOTEBOOK

@@ -115,6 +115,7 @@ def test_there_is_a_verdict_at_the_start_and_after_a_save(watching, entry):
     assert nothing_more(terminal)
 
 
+@pytest.mark.slow
 def test_the_keys_give_a_hint_the_list_and_the_next_lesson_and_others_do_nothing(watching, entry):
     terminal = watching()
     verdict_of(terminal)
@@ -141,6 +142,7 @@ def test_the_keys_give_a_hint_the_list_and_the_next_lesson_and_others_do_nothing
     assert terminal.exitstatus == 0
 
 
+@pytest.mark.slow
 def test_after_the_key_n_the_next_lesson_is_the_one_watched(watching, small_workspace, entry):
     terminal = watching()
     verdict_of(terminal)
@@ -153,6 +155,7 @@ def test_after_the_key_n_the_next_lesson_is_the_one_watched(watching, small_work
     assert verdict_of(terminal) == "passed 2"
 
 
+@pytest.mark.slow
 def test_the_key_n_opens_the_lesson_that_is_named_as_next(watching, small_workspace, entry):
     solve(small_workspace.lesson("sums"))
     workspace.skip(entry)
@@ -354,6 +357,7 @@ def test_a_save_in_two_halves_ends_in_the_verdict_of_the_whole(watching, entry):
     assert nothing_more(terminal)
 
 
+@pytest.mark.slow
 def test_a_file_that_stays_empty_is_reported(watching, entry):
     terminal = watching()
     verdict_of(terminal)
@@ -375,6 +379,7 @@ def test_where_keys_work_the_key_is_what_gives_the_hint(watching, entry):
     terminal.expect("1 more: key h")
 
 
+@pytest.mark.slow
 def test_a_test_that_takes_long_says_that_it_goes_on(watching, entry):
     terminal = watching()
     verdict_of(terminal)
@@ -386,6 +391,7 @@ def test_a_test_that_takes_long_says_that_it_goes_on(watching, entry):
     assert verdict_of(terminal) == "passed 5"
 
 
+@pytest.mark.slow
 def test_a_check_that_runs_long_is_named_while_it_runs(watching, entry):
     edit(entry, double_stub(entry), "while True: pass")
     terminal = watching()
@@ -393,6 +399,7 @@ def test_a_check_that_runs_long_is_named_while_it_runs(watching, entry):
     assert "FAIL" not in terminal.before
 
 
+@pytest.mark.slow
 def test_touching_and_saving_the_same_text_again_is_no_new_verdict(watching, entry):
     terminal = watching()
     verdict_of(terminal)
@@ -505,6 +512,7 @@ def asked(entry):
     edit(entry, 'check("double")\n', f'check("double")\n{ASKED}')
 
 
+@pytest.mark.slow
 def test_a_prediction_is_asked_for_and_kept_before_the_answer_is_shown(watching, entry):
     asked(entry)
     lesson_page.write(entry)

@@ -130,6 +130,7 @@ def test_plain_python_runs_a_lesson_in_its_own_root(small_workspace, small_cours
     assert "exercise sums-total is yours to write" in run[small_workspace].stderr
 
 
+@pytest.mark.slow
 def test_the_tests_of_a_workspace_show_each_check_under_pytest(small_workspace):
     from small_course import edit, solve
 

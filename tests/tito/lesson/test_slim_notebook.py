@@ -35,6 +35,7 @@ def without(value):
     return [without(part) for part in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @given(VALUES, st.booleans(), st.sampled_from([None, 1]), st.sampled_from([1, 2, 3, 64, 9999]))
 def test_what_is_left_is_the_json_without_outputs_with_its_lines(value, ascii, indent, size):
     data = json.dumps(value, ensure_ascii=ascii, indent=indent).encode("utf-8", "surrogatepass")

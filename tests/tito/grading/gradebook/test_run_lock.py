@@ -83,6 +83,7 @@ def test_the_lock_of_a_killed_run_is_free_at_once_and_tells_what_it_had_begun(wh
             assert lock.begun == {}
 
 
+@pytest.mark.slow
 @needs_fork
 @pytest.mark.parametrize("where", DATABASES, indirect=True)
 def test_of_runs_that_begin_at_once_one_gets_the_lock(where):
@@ -124,6 +125,7 @@ def test_two_gradebooks_of_one_postgresql_server_are_graded_at_once(postgres):
             pass
 
 
+@pytest.mark.slow
 @needs_fork
 def test_another_path_to_the_file_is_the_same_gradebook(book, tmp_path):
     (tmp_path / "link.db").symlink_to(tmp_path / "class.db")

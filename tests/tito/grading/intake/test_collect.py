@@ -576,6 +576,7 @@ BAD_TARS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BAD_TARS)
 def test_a_tar_that_cannot_be_read_is_reported(inbox, lessons, kind):
     put(inbox / "ada.tar.gz", BAD_TARS[kind]())

@@ -358,6 +358,7 @@ def test_when_memory_runs_out_the_jails_go_first(fork):
     told.end()
 
 
+@pytest.mark.slow
 def test_a_fork_that_the_kernel_kills_is_tried_once_more(root, tmp_path, monkeypatch):
     import signal
 

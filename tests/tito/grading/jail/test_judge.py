@@ -366,6 +366,7 @@ def test_a_loop_costs_its_time_limit_once(numbers, monkeypatch):
     assert sum(check.seconds for check in got.checks) < 0.5
 
 
+@pytest.mark.slow
 def test_what_is_tried_to_find_what_stops_counts_as_time_of_the_submission(grade, monkeypatch):
     tries, real = [], CheckRunner.try_import
     monkeypatch.setattr(CheckRunner, "try_import", lambda *given: tries.append(1) or real(*given))
@@ -584,6 +585,7 @@ def test_what_the_checks_own_function_finds_wrong_cannot_be_swallowed(vectors):
     assert status == "failed" and "nobody asked for 11" in message
 
 
+@pytest.mark.slow
 def test_a_lesson_that_takes_its_time_at_each_check_is_not_waited_for_for_ever(
     grade, tmp_path, monkeypatch
 ):

@@ -246,6 +246,9 @@ def test_a_future_that_there_is_not_is_left_out(small_workspace, graded, name):
         assert f"is left out: from __future__ import {name}: SyntaxError" in one.notes[0]
 
 
+LONG = {"a loop", "a loop that catches", "a loop before work", "a sleep", "matplotlib, late"}
+
+
 def words_of(result):
     """Everything that is said of a lesson, without the count of checks."""
     messages = [check.message for check in result.checks if not check.passed]
@@ -255,7 +258,9 @@ def words_of(result):
 @pytest.mark.parametrize(
     "form", ["script", pytest.param("notebook", marks=pytest.mark.slow)], ids=str
 )
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in LONG)) for kind in KINDS]
+)
 def test_it_costs_what_depends_on_it_and_both_say_so(small_workspace, graded, kind, form):
     text, points, words = KINDS[kind]
     entry = small_workspace.lesson("numbers")

@@ -93,6 +93,7 @@ def identical(a, b):
     return a is b or a == b
 
 
+@pytest.mark.slow
 @given(plain)
 @example(-0.0)
 @example([True, 1, 1.0, "1", b"1", np.float64(1), np.True_])
@@ -302,6 +303,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(json_values, st.binary(max_size=32))
 @settings(max_examples=400)
 def test_any_json_is_a_value_or_malformed(body, blobs):

@@ -67,6 +67,7 @@ print(json.dumps(outputs))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the jail is Linux's")
 def test_a_new_system_is_one_file_and_one_row(small_course, tmp_path):
     folder, paper = tmp_path / "download", "paper.{}.{}.py"

@@ -504,6 +504,7 @@ def test_a_form_that_cannot_be_done_is_shown_again_with_what_was_typed(page, for
     assert points_of(page, "ada") == "3"
 
 
+@pytest.mark.slow
 def test_of_two_graders_who_set_the_same_points_the_second_sees_the_change_of_the_first(page):
     here = f"/of/{page.of['ada']}/numbers"
     first, second = (fields(one.get(here), "judge") for one in (page.ta1, page.ta2))

@@ -308,6 +308,7 @@ def test_submissions_are_compared_in_each_form_in_which_they_come(tmp_path, form
     assert re.search(r"ada +copier +\d+%", out) and "not compared" not in err
 
 
+@pytest.mark.slow
 def test_similar_never_says_that_all_is_well_when_it_compared_nothing(tmp_path):
     hand_in(tmp_path / "class", ada=b"\xff", bob=b"\xff")
     (tmp_path / "class" / "cleo.rar").write_bytes(b"Rar!")
