@@ -297,9 +297,14 @@ def check_mistakes(lesson: Lesson, scratch: ScratchRoots, mistakes: list[Variant
     visible = visible_checks(lesson)
 
     def problem(mistake: Variant) -> str:
-        result = scratch.test(mistake.apply(lesson), mistake.exercise)
-        seen = [check for check in result.checks if check.id in visible]
-        return mistake_problem(mistake, failing_messages(seen, mistake.exercise))
+        text, found = mistake.apply(lesson), ""
+        for first_only in (True, False):  # the first check that fails nearly always has the message
+            result = scratch.test(text, mistake.exercise, first_only=first_only)
+            seen = [check for check in result.checks if check.id in visible]
+            found = mistake_problem(mistake, failing_messages(seen, mistake.exercise))
+            if not found:
+                break
+        return found
 
     problems = [text for _, text in scratch.map(problem, mistakes) if text]
     missing = missing_variants(lesson, mistakes)
