@@ -16,10 +16,12 @@ from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, reason_of, verdict_
 # Begins the note on earlier lessons without which a lesson came.
 NOT_HANDED_IN = "Not handed in, so the course's own lessons are used: "
 
-NO_LESSON_FILE = "no lesson file"  # a verdict that only a person can turn into a grade
+NO_LESSON_FILE = "no lesson file"
+# Verdicts that only a person can turn into a grade: something was handed in, and nothing was read.
+UNREAD = (NO_LESSON_FILE, "unreadable", "too long to read")
 # Verdicts that depend only on the files, or on all checks being passed.
 NO_CODE_RAN = (
-    *("passed", "stub", "missing", NO_LESSON_FILE, "unreadable", "too long to read"),
+    *("passed", "stub", "missing", *UNREAD),
     "syntax error",
 )
 Made = TypeVar("Made")

@@ -34,7 +34,7 @@ from tito.grading.intake import collect
 from tito.grading.intake.archives import some
 from tito.grading.intake.submission_times import Submitted
 from tito.grading.jail.modules import answers_in
-from tito.grading.result import NO_LESSON_FILE, LessonResult, Unchanged, blank
+from tito.grading.result import UNREAD, LessonResult, Unchanged, blank
 from tito.grading.roster import Learner
 from tito.grading.setting import Setting
 from tito.grading.submission import Submission
@@ -104,9 +104,7 @@ class Progress:
         self.unchanged += not verdicts
         for verdict in verdicts:
             self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
-        self.strange |= {
-            one.student: one.reason for one in results if one.verdict == NO_LESSON_FILE
-        }
+        self.strange |= {one.student: one.reason for one in results if one.verdict in UNREAD}
 
 
 Report = Callable[[Progress], None]

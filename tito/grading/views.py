@@ -116,13 +116,15 @@ def others_count(grades: Sequence[Grade], files: dict[tuple[str, str], str]) -> 
 
 
 def strange(grades: Sequence[Grade], new: dict[str, str]) -> Iterator[Text]:
-    """A line for each learner who handed in nothing of a lesson, or [].
+    """A line for each learner who handed in nothing of a lesson that can be read, or [].
 
     new  {learner: what they handed in} of this run
     """
     reasons = {grade.student: grade.result.reason for grade in filter(is_strange, grades)} | new
     if reasons:
-        yield Text(f"{count(len(reasons), 'learner')} handed in no file of a lesson:")
+        yield Text(
+            f"{count(len(reasons), 'learner')} handed in no file of a lesson that can be read:"
+        )
     for student, reason in list(reasons.items())[:NAMED]:
         yield Text(f"  {plain(student)}: {plain(reason, 500)}")
     if len(reasons) > NAMED:

@@ -27,7 +27,7 @@ from tito.grading.gradebook.grade import WAITING, ClassMember, Grade, GradedAnsw
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.lms import having
 from tito.grading.lms.system import Lesson, LessonGrade, Part, Row, Table
-from tito.grading.result import NO_LESSON_FILE, VERDICTS, CheckResult
+from tito.grading.result import UNREAD, VERDICTS, CheckResult
 from tito.safe_text import visible
 
 
@@ -110,7 +110,7 @@ class Selection:
             )
 
     def is_empty(self, grade: Grade) -> bool:
-        """Whether nothing of a lesson was handed in, and this is not exported as 0."""
+        """Whether nothing of a lesson can be read, and this is not exported as 0."""
         rules, due = self.book.rules, grade.lateness.due
         if is_strange(grade) or not is_missing(grade) or self.is_unclaimed(grade):
             return is_strange(grade) or is_missing(grade)
@@ -127,7 +127,7 @@ class Selection:
         return (grade.student, grade.lesson) in self.unclaimed
 
     def strange(self) -> list[str]:
-        """Whose submissions hold nothing of a lesson, and are exported as empty cells."""
+        """Whose submissions hold nothing of a lesson that can be read: exported as empty cells."""
         grades = (grade for _, grades, _ in self._as_graded() for grade in grades)
         return list(dict.fromkeys(grade.student for grade in grades if is_strange(grade)))
 
@@ -172,8 +172,8 @@ def is_missing(grade: Grade) -> bool:
 
 
 def is_strange(grade: Grade) -> bool:
-    """Whether something was handed in, none of it of a lesson, and no person has decided."""
-    return grade.result.verdict == NO_LESSON_FILE and not grade.is_by_hand
+    """Whether nothing of a lesson could be read in what came, and no person has decided."""
+    return grade.result.verdict in UNREAD and not grade.is_by_hand
 
 
 def of_today(grade: Grade, most: int) -> Grade:

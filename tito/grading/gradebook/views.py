@@ -59,7 +59,7 @@ def grades(
         "*": "* set by hand",
         "~": "~ late",
         "?": "? with an answer to be judged",
-        "!": "! handed in, but no file of the lesson",
+        "!": "! handed in, but no file of the lesson that can be read",
         "#": "# graded by other checks than today's: grade again",
         "(": "(left), (stranger: in no roster): not exported",
     }
@@ -261,8 +261,9 @@ def export_notes(chosen: Selection) -> Iterator[str]:
             yield f"not handed in ({count(number, 'lesson')}), exported as {words}"
     if ids := chosen.strange():
         yield (
-            f"handed in, but no file of a lesson, exported as empty cells: {_names(ids)}. Look at "
-            "what they handed in, and set their points or ask for the file: tito gradebook page"
+            "handed in, but no file of a lesson that can be read, exported as empty cells: "
+            f"{_names(ids)}. Look at what they handed in, and set their points or ask for the "
+            "file: tito gradebook page"
         )
     if ids := sorted({student for student, _ in chosen.unclaimed}):
         entries = sorted(set[str]().union(*chosen.unclaimed.values()))

@@ -34,6 +34,7 @@ from tito.grading.gradebook import (
     views,
 )
 from tito.grading.gradebook.gradebook import open_gradebook
+from tito.grading.result import UNREAD, VERDICTS
 
 MONDAY = datetime(2026, 11, 2, 12, tzinfo=timezone.utc)
 RULES = late.Rules(percent_per_day=Decimal(10), due={"numbers": MONDAY})
@@ -261,11 +262,13 @@ def test_what_was_not_handed_in_is_empty_while_there_is_time(tmp_path, missing, 
         assert chosen(book, now=MONDAY).missing() == (1, 0) if before else (0, 1)
 
 
-@pytest.mark.parametrize("missing", settings.MISSING)
-def test_what_is_of_no_lesson_is_never_exported_as_0_and_told(tmp_path, missing):
+@pytest.mark.parametrize(
+    ("missing", "verdict"), zip(settings.MISSING, UNREAD, strict=True), ids=str
+)
+def test_what_cannot_be_read_is_never_exported_as_0_and_told(tmp_path, missing, verdict):
     with open_gradebook(tmp_path / "strange.db", replace(RULES, missing=missing)) as book:
         for student in ("cy", "dan"):
-            of = result(student, points=(0, 0), sha256="", verdict="no lesson file")
+            of = result(student, points=(0, 0), sha256="", verdict=verdict)
             save(book, [of], None, "me")
         set_points(book, "dan", "numbers", 0, "no")
         late_now = {"now": MONDAY + timedelta(days=30)}
@@ -275,16 +278,20 @@ def test_what_is_of_no_lesson_is_never_exported_as_0_and_told(tmp_path, missing)
         assert chosen(book, **late_now).missing() == (0, 0)
         (words,) = views.export_notes(chosen(book, **late_now))
         assert words.startswith(
-            "handed in, but no file of a lesson, exported as empty cells: cy. Look at"
+            "handed in, but no file of a lesson that can be read, exported as empty cells: cy. "
+            "Look at"
         )
         # Gradescope's autograder must answer, and says why there are no points.
         answer = dict(trees(book, "gradescope"))["cy/results.json"]
-        assert "no file of a lesson" in answer["output"]
+        assert VERDICTS[verdict] in answer["output"]
         # `show` has no 0 either.
         console = Console(file=io.StringIO(), width=100)
         console.print(views.grades(book.by_learner(), book.lessons(), chosen(book).is_empty))
         lines = console.file.getvalue()
-        assert re.search(r"cy .*! +0", lines) and "! handed in, but no file of the lesson" in lines
+        assert (
+            re.search(r"cy .*! +0", lines)
+            and "! handed in, but no file of the lesson that can be read" in lines
+        )
 
 
 def test_work_whose_name_fits_two_learners_is_0_for_neither(tmp_path):
