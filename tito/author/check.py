@@ -22,7 +22,7 @@ from tito.grading.jail import jail, judge, modules
 from tito.grading.jail.jailed_check import Subject
 from tito.grading.setting import OWN, Setting
 from tito.grading.submission import LessonFile
-from tito.learn.demonstrations import LAST
+from tito.learn.demonstrations import LAST, find_demonstrations
 from tito.learn.verdict import Verdict
 from tito.lesson import cells, export, glossary, notebook
 from tito.lesson.checks import statements_of
@@ -165,6 +165,7 @@ def check_form(entry: Entry) -> Finding:
         if term not in lesson.meta["terms"]
     ]
     problems += width_problems(lesson) + alt_problems(lesson) + helper_problems(lesson)
+    problems += question_problems(entry)
     if prose[-1].heading != LAST:
         problems.append(f"the last section is not `## {LAST}`: add it, or its `# %% [markdown]`")
     if (length := text.count("\n")) > LONGEST:
@@ -209,6 +210,18 @@ def alt_problems(lesson: Lesson) -> list[str]:
         f"{MOST_WORDS}, and no heading"
         for cell in lesson.source.cells
         if len(cell.alt.split()) > MOST_WORDS or HEADING_IN_TEXT.search(cell.alt)
+    ]
+
+
+def question_problems(entry: Entry) -> list[str]:
+    """The cells tagged as answers above which no text asks for a prediction."""
+    source = entry.declared.source
+    answers = {cell.number for cell in source.cells if "answer" in cell.tags}
+    return [
+        f"{source.path.name}:{one.line}: tagged as an answer, but no text of its section above it "
+        "asks to predict anything"
+        for one in find_demonstrations(entry, source)
+        if one.number in answers and not one.question
     ]
 
 

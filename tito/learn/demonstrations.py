@@ -13,7 +13,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ from tito.lesson.course import Entry
 LAST = "Look back"  # the section behind the lesson's own end
 NAME = re.compile(r"[a-z0-9-]+\.(svg|png)")
 HEADING = re.compile(r"^## (.*)", re.M)
-PREDICT = re.compile(r"\bPredict\b")
+PREDICT = re.compile(r"(?<!`)\b[Pp]redict\b(?!`)")  # no `predict`, which is a function
+ASKED = re.compile(r"[^.:!?]\?(?=\s|$)")
 SENTENCE = re.compile(r"(?<=[.:?!)])\s+(?=[A-Z`$(*])")  # where the next one begins
 
 
@@ -75,19 +76,21 @@ def find_demonstrations(entry: Entry, source: cells.Source) -> list[Demonstratio
     order = {exercise.name: n for n, exercise in enumerate(entry.declared.exercises, 1)}
     demonstrations: list[Demonstration] = []
     exported = source.exported
-    heading, text, before = "", "", 0
+    heading, before = "", 0
+    texts: list[str] = []  # since the heading
     for section in _sections(source):
         rows: list[tuple[cells.Cell, int, str, str]] = []
         for cell in section:
             if cell.kind == "markdown" and not cell.question:
-                text = cell.source
-                heading = match[1].strip() if (match := HEADING.search(text)) else heading
+                if match := HEADING.search(cell.source):
+                    heading, texts = match[1].strip(), []
+                texts.append(cell.source)
             if cell.kind != "code" or cell.checks:
                 continue
             before = max(before, order.get(cell.exercise or "", 0))
             digest.update(cell.source.encode("utf-8", "surrogatepass") + b"\0")
             if cell not in exported and not TEST.search(cell.source):
-                question = question_in(text) if "answer" in cell.tags else ""
+                question = question_in(texts) if "answer" in cell.tags else ""
                 rows.append((cell, before, heading, question))
         key = digest.hexdigest()[:16]
         demonstrations += (
@@ -123,15 +126,19 @@ def file_of(source: cells.Source, cell: cells.Cell) -> str:
     return f"{source.path} cell {cell.number}" if source.is_notebook else str(source.path)
 
 
-def question_in(text: str) -> str:
-    """What a text asks to predict: from the sentence before "Predict", which says what it is
-    about, to the end of the paragraph; or "".
+def question_in(texts: Sequence[str]) -> str:
+    """What the text cells above an answer ask to predict, the nearest first: from the sentence
+    before "predict", or else before the last question, to the end of the paragraph; or "".
     """
-    for paragraph in re.split(r"\n\s*\n", text):
-        words = " ".join(paragraph.split())
-        if match := PREDICT.search(words):
-            starts = [0, *(m.end() for m in SENTENCE.finditer(words) if m.end() <= match.start())]
-            return words[starts[-2] if len(starts) > 1 else 0 :]
+    for text in reversed(texts):
+        paragraphs = [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text)]
+        for asking in (PREDICT, ASKED):
+            for words in reversed(paragraphs):
+                match = asking.search(words)
+                if match and not (asking is ASKED and words.startswith(("Stuck?", "**Task.**"))):
+                    ends = (found.end() for found in SENTENCE.finditer(words))
+                    starts = [0, *(end for end in ends if end <= match.start())]
+                    return words[starts[-2] if len(starts) > 1 else 0 :]
     return ""
 
 

@@ -4,9 +4,9 @@ In a terminal single keys work (h hint, p predict, l list, n next lesson, o open
 elsewhere it only watches, until Ctrl-C.
 """
 
+import codecs
 import errno
 import hashlib
-import itertools
 import json
 import os
 import queue
@@ -39,6 +39,7 @@ WORDS = "h hint  p predict  l list  n next lesson  o open the page  q quit"
 CTRL_C, CTRL_Z = "\x03", "\x1a"
 ESCAPE = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]?|O.?|.)?")  # what arrow and function keys send
 LONGEST = 500  # letters of a prediction
+TOGETHER = 0.2  # seconds: letters that come so close to each other are text, and no keys
 PATIENCE = 0.5  # seconds without a word
 EMPTY = hashlib.sha256().hexdigest()
 HALF_SECONDS = 0.25  # a file that seems half saved has as long to become whole
@@ -61,28 +62,24 @@ class Printer:
 class Keyboard:
     """The keys that are pressed. Each is an event; while a question waits, they are the line of
     its answer.
+
+    read     waits for what is typed; "" when the terminal is gone
+    suspend  stops this process until the shell continues it
     """
 
-    def __init__(self, getchar: Callable[[], str], tell: Tell) -> None:
-        self.getchar, self.tell = getchar, tell
+    def __init__(self, read: Callable[[], str], tell: Tell, suspend: Callable[[], None]) -> None:
+        self.read, self.tell, self.suspend = read, tell, suspend
         self.line: str | None = None  # what was typed so far of an answer
         self.answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.typed_at = -TOGETHER
+        self.key = threading.Timer(0, tell)  # tells of the last key, if no letter follows it
 
     def listen(self) -> None:
         """Read keys until the terminal is gone."""
-        while typed := self._read():
-            self.take(typed)
+        with suppress(OSError):
+            while typed := self.read():
+                self.take(typed)
         self.tell("q")
-
-    def _read(self) -> str:
-        try:
-            return self.getchar()
-        except KeyboardInterrupt:
-            return CTRL_C
-        except EOFError:  # Ctrl-D
-            return "\x04"
-        except OSError:
-            return ""
 
     def take(self, typed: str) -> None:
         if os.name == "nt" and typed[0] in "\x00\xe0" and len(typed) == 2:
@@ -91,11 +88,21 @@ class Keyboard:
             if letter == CTRL_C:
                 self.tell("q")
             elif letter == CTRL_Z:
-                os.kill(os.getpid(), signal.SIGTSTP)
+                self.suspend()
             elif self.line is not None:
                 self._edit(letter)
-            elif letter.lower() in KEYS:
-                self.tell(letter.lower())
+            elif letter.isprintable():
+                self._press(letter.lower())
+
+    def _press(self, letter: str) -> None:
+        """Tell of a key, unless it is part of a text that is typed or pasted."""
+        alone = time.monotonic() - self.typed_at > TOGETHER
+        self.typed_at = time.monotonic()
+        self.key.cancel()
+        if alone and letter in KEYS:
+            self.key = threading.Timer(TOGETHER, self.tell, [letter])
+            self.key.daemon = True
+            self.key.start()
 
     def _edit(self, letter: str) -> None:
         """Add a letter to the answer, delete the last one or, with Enter, end it."""
@@ -117,24 +124,51 @@ class Keyboard:
         sys.stdout.flush()
 
 
+def _read_on_windows() -> str:
+    from typer import getchar  # both halves of an arrow key
+
+    try:
+        return getchar()
+    except KeyboardInterrupt:
+        return CTRL_C
+    except EOFError:
+        return "\x04"
+
+
 @contextmanager
-def _keyboard(getchar: Callable[[], str], tell: Tell) -> Iterator[Keyboard | None]:
+def _keyboard(tell: Tell) -> Iterator[Keyboard | None]:
     """Listen to the keyboard, if standard input is a terminal; restore it at the end."""
     if not sys.stdin.isatty():
         yield None
         return
-    keyboard = Keyboard(getchar, tell)
-    # While a key is awaited, the terminal does not return to the first column by itself.
+    # A terminal in raw mode does not return to the first column by itself.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(newline="\r\n")  # type: ignore[union-attr]
-    try:
-        import termios
-    except ImportError:  # Windows
+    if os.name == "nt":
+        keyboard = Keyboard(_read_on_windows, tell, lambda: None)
         threading.Thread(target=keyboard.listen, daemon=True).start()
         yield keyboard
         return
+    import termios
+    import tty
+
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def read() -> str:
+        while data := os.read(descriptor, 4096):
+            if text := decoder.decode(data):  # none of half a character
+                return text
+        return ""
+
+    def suspend() -> None:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        tty.setraw(descriptor, termios.TCSADRAIN)
+
+    keyboard = Keyboard(read, tell, suspend)
+    tty.setraw(descriptor, termios.TCSADRAIN)  # once: between two times a paste would be cut
     threading.Thread(target=keyboard.listen, daemon=True).start()
     try:
         yield keyboard
@@ -149,6 +183,8 @@ class Watcher:
 
     printer  the functions that print
     waiting  the results that the learner has not seen yet
+    draft    what was typed of a prediction when a save came
+    passed   whether the lesson has passed its last test
     """
 
     entry: Entry
@@ -157,14 +193,17 @@ class Watcher:
     events: "queue.SimpleQueue[str]"
     keyboard: Keyboard | None = None
     waiting: list[DemonstrationResult] = field(default_factory=list)
+    draft: str = ""
+    passed: bool = False
 
     def out(self, *renderables: object) -> None:
         self.printer.out(*renderables)
 
     def serve(self) -> Entry | None:
         """Answer events about one lesson. Returns the lesson to go on with, or None to end."""
-        hashes = self.test()
+        hashes, warned = self.test(), False
         while (event := self._next_event()) != "q":
+            leaves, warned = warned and event == "n", False
             if event == "save" and _now(self.entry) != hashes:  # equal: what tito wrote itself
                 hashes = self.test()
             elif event == "h":
@@ -177,9 +216,16 @@ class Watcher:
             elif event == "p":
                 self.show_section()
             elif event == "n":
-                if following := status.following(self.entry):
+                following = status.following(self.entry)
+                if following and (leaves or self.passed):
                     return following
-                self.out("No other lesson is open.")
+                warned = following is not None
+                self.out(
+                    f"{self.entry.name} is not finished. Press n again to go on to "
+                    f"{following.name}."
+                    if following
+                    else "No other lesson is open."
+                )
             elif event == "broken":
                 raise MachineError(
                     f"{self.entry.script.parent} cannot be watched.",
@@ -236,6 +282,7 @@ class Watcher:
             self.out(report_views.slow(check))
 
     def show(self, report: LessonReport) -> None:
+        self.passed = report.verdict.passed
         has_keys = self.keyboard is not None
         self.waiting = self.printer.report(self.entry, report, True, has_keys)
         if self.waiting and has_keys:
@@ -256,32 +303,37 @@ class Watcher:
             self.out("\n" + "─" * min(60, os.get_terminal_size().columns))
 
     def show_section(self) -> None:
-        """Show the results of the next section that waits, and ask for predictions."""
+        """Show the results that wait, to the end of the section with the next question, and ask
+        for predictions.
+        """
         if not self.waiting:
             self.out("There is nothing to predict now.")
             return
-        heading = self.waiting[0].demonstration.heading
-        section = [*itertools.takewhile(lambda r: r.demonstration.heading == heading, self.waiting)]
-        rest = self.waiting[len(section) :]
-        left = self.printer.results(self.entry, section, self.ask)
-        self.waiting = left + rest
+        number = report_views.next_question(self.waiting)
+        heading = self.waiting[number].demonstration.heading
+        while number < len(self.waiting) and self.waiting[number].demonstration.heading == heading:
+            number += 1
+        left = self.printer.results(self.entry, self.waiting[:number], self.ask)
+        self.waiting = left + self.waiting[number:]
         self.out(report_views.waiting(self.waiting, self.entry.name))
 
     def ask(self, question: "RenderableType") -> str | None:
         """The learner's prediction, "" without one. A save comes first: then it is None, and the
-        question waits for the next time.
+        question waits for the next time, with what was typed.
         """
         assert self.keyboard
         self.out(question)
-        self.keyboard.line = ""  # first, or what is typed as soon as the prompt is there is lost
-        sys.stdout.write("your prediction? (enter to see) ")
+        # first, or what is typed as soon as the prompt is there is lost
+        self.keyboard.line, typed = self.draft, self.draft
+        sys.stdout.write(f"your prediction? (enter to see) {typed}")
         sys.stdout.flush()
         while True:
             event = self._next_event()
             if event == "answer":
+                self.draft = ""
                 return self.keyboard.answers.get()
             if event in ("save", "q", "broken"):
-                self.keyboard.line = None
+                self.draft, self.keyboard.line = self.keyboard.line or "", None
                 self.events.put(event)
                 self.out("")
                 return None
@@ -314,16 +366,10 @@ class Watcher:
             self.out(f"{error.what} {error.remedy}")
 
 
-def watch(
-    entry: Entry,
-    printer: Printer,
-    getchar: Callable[[], str],
-) -> None:
+def watch(entry: Entry, printer: Printer) -> None:
     """Watch a lesson until q, Ctrl-C, SIGTERM or the end of the terminal.
 
     Shows a report at the start and after each save.
-
-    getchar  waits for a key
     """
     events: queue.SimpleQueue[str] = queue.SimpleQueue()
     processes: list[Process] = []
@@ -339,7 +385,7 @@ def watch(
 
     with _ending(tell), Process() as process:
         processes.append(process)
-        with _keyboard(getchar, tell) as keyboard:
+        with _keyboard(tell) as keyboard:
             while following:
                 with _saves(following, tell):
                     watcher = Watcher(following, printer, process, events, keyboard)

@@ -389,16 +389,20 @@ def waiting(results: list[DemonstrationResult], lesson: str) -> Group:
     """The section to read before its results are shown, and the key that shows them."""
     if not results:
         return all_results(lesson, 0, "o")
-    heading = results[0].demonstration.heading
-    asks = any(r.demonstration.question for r in results if r.demonstration.heading == heading)
-    section = (plain(heading), "bold")
-    if asks:
+    number = next_question(results)
+    section = (plain(results[number].demonstration.heading), "bold")
+    if results[number].demonstration.question:
         sentence = Text.assemble('Read the section "', section, '", then press ', ("p", "bold"))
         sentence.append(": tito asks for your prediction.")
     else:
         sentence = Text.assemble("Key ", ("p", "bold"), ' shows the results of "', section, '".')
     hidden = Text(f"Not shown yet: {count(len(results), 'result')}.", "dim")
     return Group(Pieces([sentence, hidden]), Text())
+
+
+def next_question(results: list[DemonstrationResult]) -> int:
+    """The number of the first result that answers a question; without one, of the first."""
+    return next((n for n, one in enumerate(results) if one.demonstration.question), 0)
 
 
 def result(shown: DemonstrationResult, link: Link, with_question: bool = True) -> Group:
@@ -437,9 +441,8 @@ def all_results(lesson: str, left_out: int, key: str | None = None, asked: int =
     return Group(*lines, Text())
 
 
-def predictions(answers: dict[str, str]) -> Group:
-    """The learner's predictions, {question: answer}, shown when the lesson is finished."""
-    rows: list[RenderableType] = []
-    for text, answer in answers.items():
-        rows += [indented(question(text)), Pieces([Text("you said:", "dim"), answer], 4)]
-    return Group(Text("your predictions", "bold cyan"), *rows, Text())
+def predictions(number: int, lesson: str) -> Group:
+    """Where the learner's predictions stand beside what happened, for the end of a lesson."""
+    page = (f"tito read {lesson}", "bold")
+    words = f"{count(number, 'prediction')} of yours beside what happened: "
+    return Group(Text.assemble(words, page), Text())

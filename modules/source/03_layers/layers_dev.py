@@ -1098,7 +1098,7 @@ draw_small_network([(W1, b1), (W2, b2)], [["a", "b"], ["relu 1", "relu 2"], ["ou
 # bias 0, relu 2 has bias -1. The output has bias 0 and the weights 1 and -2.
 
 # %% [markdown]
-# Work out what the two relus and the output are for (1, 1). Then run:
+# Predict what the two relus and the output are for (1, 1):
 
 # %% tags=["answer"]
 xor = Sequential(Dense(2, 2), Tensor.relu, Dense(2, 1))

@@ -556,7 +556,8 @@ check("obs")
 # %% [markdown]
 # Now the GPT. `inputs_of(model, ids)` records what each layer receives while the model reads
 # 64 windows of *training* text. OBS decides inside each matrix. The share of each matrix comes
-# from `prune_global`, because we have seen how much this matters.
+# from `prune_global`, because we have seen how much this matters. Predict: at which shares of
+# zeros does OBS lose fewer bits than magnitude pruning?
 
 # %% tags=["answer", "explained"]
 train_ids = tokenizer.encode(load_text("train")[:400_000])

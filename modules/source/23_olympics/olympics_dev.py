@@ -864,6 +864,10 @@ def verify(report, entries, events):
 # %% checks="verify"
 check("verify")
 
+# %% [markdown]
+# The next cell changes one row of a true report and deletes another one. Predict what `verify`
+# returns for each of the two reports.
+
 # %% tags=["answer"]
 forged = Report.from_json(report.to_json())
 forged.rows[0]["right"] += 1

@@ -248,6 +248,12 @@ def test_a_good_lesson_passes_every_question(good):
             "lines, at most about 1,200",
         ),
         (
+            "# %%\nprint(triple(5), LIMIT)",
+            '# %% tags=["answer"]\nprint(triple(5), LIMIT)',
+            "form",
+            "tagged as an answer, but no text of its section above it asks to predict",
+        ),
+        (
             "terms = []",
             'terms = ["a ganzzahl"]',
             "form",

@@ -50,7 +50,6 @@ def learner(tmp_path):
     return course.open_root(folder), folder.with_name("my work")
 
 
-@pytest.mark.slow
 def test_a_learner_uses_every_command(learner):
     source, folder = learner
     assert "is ready" in tito(source, "init", folder)[0]
@@ -159,9 +158,10 @@ holder.stdout.readline()
 KEYS = r"""
 from tito.learn.watch import Keyboard
 events = []
-keyboard = Keyboard(None, events.append)
+keyboard = Keyboard(None, events.append, None)
 for typed in ("\xe0H", "\x00P", "\xe0Q", "h"):  # up, F6, page down: what getwch gives
     keyboard.take(typed)
+keyboard.key.join()
 print(*events)
 """
 

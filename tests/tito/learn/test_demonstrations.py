@@ -284,6 +284,9 @@ def test_the_option_predict_asks_below_the_code_and_saves_the_answer(small_works
     ("text", "question"),
     [
         ("Nothing is asked.", ""),
+        ("Stuck? `tito hint a b`", ""),
+        ("It waits. How long is it?\n\n**Task.** Write `predict`.", "It waits. How long is it?"),
+        ("**Task.** Write it. Predict how long.", "**Task.** Write it. Predict how long."),
         ("Predict what four becomes.\n\nNo more.", "Predict what four becomes."),
         ("It was recorded. Predict how many\nnodes.", "It was recorded. Predict how many nodes."),
         ("One. Two, $x^2$. Predict: is it? Then?", "Two, $x^2$. Predict: is it? Then?"),
@@ -291,7 +294,8 @@ def test_the_option_predict_asks_below_the_code_and_saves_the_answer(small_works
     ],
 )  # fmt: skip
 def test_a_question_is_shown_with_the_sentence_before_it(text, question):
-    assert demonstrations.question_in(text) == question
+    assert demonstrations.question_in([text]) == question
+    assert demonstrations.question_in([text, "Here it is:"]) == question
 
 
 def test_a_lesson_ends_on_what_its_chapter_tags_or_on_its_last_picture():

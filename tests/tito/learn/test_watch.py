@@ -18,7 +18,7 @@ import pytest
 from small_course import edit, solve
 
 from tito.learn import lesson_page, progress, workspace
-from tito.learn.watch import Keyboard, Printer, Watcher
+from tito.learn.watch import TOGETHER, Keyboard, Printer, Watcher
 
 TITO = [sys.executable, "-m", "tito"]
 VERDICT = r"(passed|failed|so far)\S*  .*?(\d) of (\d) points?, "
@@ -67,6 +67,13 @@ def verdict_of(terminal):
     result = f"{terminal.match.group(1)} {terminal.match.group(2)}"
     terminal.expect(READY)
     return result
+
+
+def press(terminal, keys):
+    """Press keys one after the other; what comes faster is a text."""
+    for key in keys:
+        time.sleep(1.5 * TOGETHER)
+        terminal.send(key)
 
 
 def nothing_more(terminal):
@@ -121,21 +128,22 @@ def test_the_keys_give_a_hint_the_list_and_the_next_lesson_and_others_do_nothing
     verdict_of(terminal)
     # Escape sequences end in letters that are keys of ours: Home in H, F2 in Q.
     terminal.send("xyzé\n\x04\x1b[H\x1bOQ\x1b[A\x1b[15~")
-    terminal.send("h")
+    press(terminal, "h")
     terminal.expect("numbers-double, hint 1 of 2")
     terminal.expect("What is a number plus itself")
-    terminal.send("hh")
+    press(terminal, "hh")
     terminal.expect("hint 2 of 2")
     terminal.expect("shown before")
-    terminal.send("L")
+    press(terminal, "nL")
+    terminal.expect("numbers is not finished. Press n again to go on to sums")
     terminal.expect("02 +sums +")
     terminal.expect("next: ")
-    terminal.send("n")
+    press(terminal, "nn")
     terminal.expect("02 sums")
     terminal.expect(READY)
-    terminal.send("n")
+    press(terminal, "nn")
     terminal.expect("01 numbers")
-    terminal.send("q")
+    press(terminal, "q")
     terminal.expect("Stopped watching")
     terminal.expect(pexpect.EOF)
     terminal.wait()
@@ -146,7 +154,7 @@ def test_the_keys_give_a_hint_the_list_and_the_next_lesson_and_others_do_nothing
 def test_after_the_key_n_the_next_lesson_is_the_one_watched(watching, small_workspace, entry):
     terminal = watching()
     verdict_of(terminal)
-    terminal.send("n")
+    press(terminal, "nn")
     terminal.expect("02 sums")
     terminal.expect(READY)
     solve(entry)
@@ -162,15 +170,15 @@ def test_the_key_n_opens_the_lesson_that_is_named_as_next(watching, small_worksp
     terminal = watching(name="sums")
     terminal.expect(r"next: \S*tito start numbers")
     terminal.expect(READY)
-    terminal.send("n")
+    press(terminal, "n")
     terminal.expect("01 numbers")
     terminal.expect(READY)
     solve(entry)
     terminal.expect(READY)
-    terminal.send("n")
+    press(terminal, "n")
     terminal.expect("02 sums")
     terminal.expect(READY)
-    terminal.send("n")
+    press(terminal, "n")
     terminal.expect("No other lesson is open")
 
 
@@ -375,7 +383,7 @@ def test_where_keys_work_the_key_is_what_gives_the_hint(watching, entry):
     terminal.expect("2 hints left: ")
     terminal.expect(READY)
     assert "key h" in terminal.before and "tito hint" not in terminal.before
-    terminal.send("h")
+    press(terminal, "h")
     terminal.expect("1 more: key h")
 
 
@@ -522,7 +530,7 @@ def test_a_prediction_is_asked_for_and_kept_before_the_answer_is_shown(watching,
     terminal.expect(r'Read the section "\S*Doubling')
     assert "Predict" not in terminal.before and "four becomes" not in terminal.before
     terminal.expect(READY)
-    terminal.send("p")
+    press(terminal, "p")
     terminal.expect(r'print\("four becomes", double\(4\)\)')
     terminal.expect("Predict what four becomes")
     terminal.expect("enter to see")
@@ -535,8 +543,7 @@ def test_a_prediction_is_asked_for_and_kept_before_the_answer_is_shown(watching,
     assert record["predictions"] == {"Predict what four becomes.": "ninteen, größer"}
     assert "ninteen, größer" in lesson_page.path_of(entry).read_text(encoding="utf-8")
     solve(entry, "numbers-triple")
-    terminal.expect("your predictions")
-    terminal.expect("you said: ninteen, größer")
+    terminal.expect(r"1 prediction of yours beside what happened: \S*tito read")
     terminal.expect("15 10")
 
 
@@ -556,7 +563,7 @@ def test_enter_alone_shows_the_answer_and_keeps_nothing(watching, entry):
     solve(entry, "numbers-double")
     terminal = watching()
     terminal.expect(READY)
-    terminal.send("p")
+    press(terminal, "p")
     terminal.expect("enter to see")
     terminal.send("\r")
     terminal.expect("four becomes 8")
@@ -566,7 +573,7 @@ def test_enter_alone_shows_the_answer_and_keeps_nothing(watching, entry):
 
 def test_an_enter_that_comes_with_the_question_answers_it(entry, monkeypatch):
     events = queue.SimpleQueue()
-    keyboard = Keyboard(None, events.put)
+    keyboard = Keyboard(None, events.put, None)
 
     class Terminal(io.StringIO):
         def flush(self):
@@ -587,15 +594,35 @@ def test_a_save_is_tested_at_once_and_the_question_is_asked_again(watching, entr
     solve(entry, "numbers-double")
     terminal = watching()
     terminal.expect(READY)
-    terminal.send("p")
+    press(terminal, "p")
     terminal.expect("enter to see")
+    terminal.send("ei")
+    terminal.expect("ei")
     edit(entry, "twice = x + x", "twice = 2 * x")
     terminal.expect(r'Read the section "\S*Doubling')
     terminal.expect(READY)
-    terminal.send("p")
-    terminal.expect("enter to see")
-    terminal.send("eight\r")
+    press(terminal, "p")
+    terminal.expect(r"enter to see\) ei")
+    terminal.send("ght\r")
     terminal.expect("four becomes 8")
+    predictions = progress.predictions(entry)
+    assert list(predictions.values()) == ["eight"]
+
+
+@pytest.mark.slow
+def test_a_paste_arrives_whole_and_is_no_keys(watching, entry):
+    asked(entry)
+    solve(entry, "numbers-double")
+    terminal = watching()
+    terminal.expect(READY)
+    terminal.send("nobody would help: q\r")
+    assert nothing_more(terminal)
+    press(terminal, "p")
+    terminal.expect("enter to see")
+    words = "eight, because it is doubled once more than two was before"
+    terminal.send(f"{words}\r")
+    terminal.expect("four becomes 8")
+    assert list(progress.predictions(entry).values()) == [words]
 
 
 def test_a_key_shows_one_section_and_says_where_to_read_on(watching, entry):
@@ -608,24 +635,24 @@ def test_a_key_shows_one_section_and_says_where_to_read_on(watching, entry):
     terminal.expect(r'Read the section "\S*Doubling')
     terminal.expect("Not shown yet: 3 results")
     terminal.expect(READY)
-    terminal.send("p")
+    press(terminal, "p")
     terminal.expect("enter to see")
     terminal.send("eight\r")
     terminal.expect("four becomes 8")
     terminal.expect(r'Read the section "\S*Tripling')
     terminal.expect("Not shown yet: 2 results")
-    terminal.send("p")
+    press(terminal, "p")
     terminal.expect("15 10")
     terminal.expect("enter to see")
     terminal.send("\r")
     terminal.expect("4 becomes 8")
     terminal.expect("all results")
-    terminal.send("p")
+    press(terminal, "p")
     terminal.expect("nothing to predict now")
 
 
 def test_the_key_o_prints_the_path_of_the_page(watching, entry):
     terminal = watching()
     verdict_of(terminal)
-    terminal.send("o")
+    press(terminal, "o")
     terminal.expect("Open this page:\r\n.tito/results/01_numbers/index.html\r\n")

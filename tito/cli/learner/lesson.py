@@ -213,7 +213,7 @@ def watch(lesson: Lesson = None) -> None:
     root = current_root()
     name = lesson or current_lesson(root) or root.lessons[0].name
     printer = watching.Printer(echo, show_report, show_results)
-    watching.watch(select_lesson(root, name), printer, typer.getchar)
+    watching.watch(select_lesson(root, name), printer)
 
 
 @app.command()

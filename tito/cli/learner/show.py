@@ -54,7 +54,7 @@ def show_report(
     records = progress.load(entry.root)["lessons"]
     predictions = records.get(entry.name, {}).get("predictions")
     if verdict.passed and with_results and not report.passed_before and predictions:
-        echo(report_views.predictions(predictions))
+        echo(report_views.predictions(len(predictions), entry.name))
     around = _around(entry, verdict, whole, records)
     around.whole, around.key = whole, "h" if has_keys else None
     if payoffs:
