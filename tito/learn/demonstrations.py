@@ -75,16 +75,14 @@ def find_demonstrations(entry: Entry, source: cells.Source) -> list[Demonstratio
             digest.update(lower.module_path.read_bytes() + b"\0")
     order = {exercise.name: n for n, exercise in enumerate(entry.declared.exercises, 1)}
     demonstrations: list[Demonstration] = []
-    exported = source.exported
-    heading, before = "", 0
-    texts: list[str] = []  # since the heading
+    exported, heading, before = source.exported, "", 0
     for section in _sections(source):
         rows: list[tuple[cells.Cell, int, str, str]] = []
+        texts: list[str] = []
         for cell in section:
             if cell.kind == "markdown" and not cell.question:
-                if match := HEADING.search(cell.source):
-                    heading, texts = match[1].strip(), []
                 texts.append(cell.source)
+                heading = match[1].strip() if (match := HEADING.search(cell.source)) else heading
             if cell.kind != "code" or cell.checks:
                 continue
             before = max(before, order.get(cell.exercise or "", 0))
