@@ -7,6 +7,7 @@ prints; nothing is written a second time. The file also has PyTorch's names, und
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tito.errors import UsageError, suggest
 from tito.lesson.cells import Source
@@ -25,6 +26,15 @@ class ChapterSection:
 
     heading: str
     paragraphs: list[str] = field(default_factory=list)
+
+    @cached_property
+    def lowered(self) -> str:
+        """All of it in lower case: looking for a word here first is much faster than a pattern."""
+        return "\n".join(self.paragraphs).lower()
+
+    def texts_with(self, term: str) -> list[str]:
+        """The paragraphs that may have the term: none if the section lacks its first word."""
+        return self.paragraphs if term.lower().split()[0] in self.lowered else []
 
 
 @dataclass
@@ -59,9 +69,8 @@ def read_terms(root: Root) -> list[Term]:
         meta = entry.declared.meta
         for term in meta["terms"]:
             section, sentence = explanation(term, parts) or ("", "")
-            mentioned = re.compile(rf"(?<![\w-]){pattern(term)}(?![\w-])", re.I)
             later = (
-                (other.name, first_mention(mentioned, parts))
+                (other.name, first_mention(term, parts))
                 for other, parts in chapters
                 if other.number > entry.number
             )
@@ -130,7 +139,7 @@ def explanation(term: str, parts: list[ChapterSection]) -> tuple[str, str] | Non
     """(heading, sentence) where the term is first in bold, else in italics; None if never."""
     for emphasised in emphasis(term):
         for part in parts:
-            for paragraph in part.paragraphs:
+            for paragraph in part.texts_with(term):
                 if not paragraph.startswith(NEEDS) and emphasised.search(paragraph):
                     return part.heading, next(
                         sentence
@@ -169,13 +178,14 @@ def pattern(term: str) -> str:
     return r"`?" + r"[\s-]+".join(re.escape(word) for word in term.split()) + r"(?:e?s)?`?"
 
 
-def first_mention(mentioned: re.Pattern[str], parts: list[ChapterSection]) -> str:
+def first_mention(term: str, parts: list[ChapterSection]) -> str:
     """The heading of the first section that uses a term; "" for none."""
+    mentioned = re.compile(rf"(?<![\w-]){pattern(term)}(?![\w-])", re.I)
     return next(
         (
             part.heading
             for part in parts
-            if part.heading and any(mentioned.search(text) for text in part.paragraphs)
+            if part.heading and any(map(mentioned.search, part.texts_with(term)))
         ),
         "",
     )
