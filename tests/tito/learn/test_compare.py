@@ -42,6 +42,23 @@ def test_it_shows_both(entry):
     assert result.solution == "def double(x):\n    twice = x + x\n    return twice"
 
 
+def test_of_a_lesson_it_shows_all_or_names_the_first_that_is_not_right(entry):
+    write(entry)
+    out, err = tito(entry.root, "compare", "numbers", code=1)
+    assert "numbers-triple is not written yet" in err and not out
+    solve(entry, "numbers-triple")
+    out, _ = tito(entry.root, "compare", "numbers")
+    assert out.index("twice = x + x") < out.index("def triple")
+    assert [
+        row["exercise"] for row in json.loads(tito(entry.root, "compare", "1", "--json")[0])
+    ] == [
+        "numbers-double",
+        "numbers-triple",
+    ]
+    _, err = tito(entry.root, "compare", "numbers", "--give-up", code=2)
+    assert "Which exercise?" in err
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [

@@ -310,7 +310,7 @@ def compare_(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show the course's solution next to yours, once yours is right.
+    """Show the course's solution next to yours, once yours is right; of a lesson, all of them.
 
     For a question, show the course's answer, once yours is written. Some courses contain no
     solutions, or do not show them. Example: tito compare tensor-strides
@@ -321,18 +321,20 @@ def compare_(
 
     root = current_root()
     if asked := root.question(tasks or []):
-        comparison = solutions.compare_answer(*asked)
+        comparisons = [solutions.compare_answer(*asked)]
     else:
         entry, exercise = select_exercise(root, tasks, not json)
-        if not exercise:
+        if give_up and not exercise:
             raise UsageError("Which exercise?", f"tito compare {entry.declared.exercises[0].id}")
-        comparison = compare.compare(entry, exercise, give_up)
+        chosen = [exercise] if exercise else entry.declared.exercises
+        comparisons = [compare.compare(entry, one, give_up) for one in chosen]
     if json:
-        echo_json(asdict(comparison))
+        rows = [*map(asdict, comparisons)]
+        echo_json(rows[0] if asked or exercise else rows)
         return
     from tito.views import learner as views
 
-    echo(views.comparison(comparison))
+    echo(*map(views.comparison, comparisons))
 
 
 @app.command()
