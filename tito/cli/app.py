@@ -145,8 +145,12 @@ def echo(*renderables: RenderableType) -> None:
     for renderable in renderables:
         if isinstance(renderable, str):
             console.print(fold(renderable, sys.stdout), soft_wrap=True, crop=False)
-        else:
+        elif sys.stdout.isatty():
             console.print(renderable, crop=False)
+        else:  # the cells of a table are filled with spaces
+            with console.capture() as printed:
+                console.print(renderable, crop=False)
+            print(re.sub(r" +$", "", printed.get(), flags=re.M), end="")
 
 
 def fold(text: str, stream: TextIO, indent: int = 0) -> str:

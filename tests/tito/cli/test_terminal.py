@@ -132,6 +132,7 @@ def test_a_pipe_gets_no_escape_codes_and_no_folded_lines(root, entry, words):
     )
     screen = result.stdout.decode("utf-8")
     assert "\x1b" not in screen
+    assert not any(line.endswith(" ") for line in screen.splitlines()), "padding"
     if words[0] in ("test", "start"):
         at = ":26" if words[0] == "test" else "\n"
         assert f"modules/source/01_numbers/numbers_dev.py{at}" in screen
