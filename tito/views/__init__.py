@@ -44,7 +44,10 @@ STYLES = {
 }
 WORD = re.compile(r"\s*([^\s`]*`[^`]*`\S*|\S+)")
 SIGNS = {"cdot": "·", "times": "×", "dots": "…", "ldots": "…", "le": "≤", "ge": "≥", "sum": "Σ"}
-SIGNS |= {"partial": "∂", "lambda": "λ", "sigma": "σ", "approx": "≈"}
+SIGNS |= {"partial": "∂", "lambda": "λ", "sigma": "σ", "approx": "≈", "pm": "±", "ne": "≠"}
+SIGNS |= {"leftarrow": "←", "infty": "∞", "odot": "⊙", "nabla": "∇", "varepsilon": "ε", "pi": "π"}
+SIGNS |= {"alpha": "α", "beta": "β", "epsilon": "ε", "theta": "θ", "kappa": "κ", "mu": "μ"}
+ACCENTS = {"hat": "\u0302", "bar": "\u0304", "overline": "\u0304"}  # they follow their letter
 
 
 def count(number: int, word: str) -> str:
@@ -185,6 +188,8 @@ def formula(tex: str) -> str:
     def operand(text: str) -> str:
         return text if re.fullmatch(r"-?[\w.]+", text) else f"({text})"
 
+    accented = re.compile(rf"\\({'|'.join(ACCENTS)})[ {{]?(\w)}}?")
+    tex = accented.sub(lambda match: match[2] + ACCENTS[match[1]], tex)
     tex = re.sub(r"\\([A-Za-z]+)", lambda match: SIGNS.get(match[1], match[0]), tex)
     tex = re.sub(r"\\(?:mathrm|text|mathbf|operatorname){([^{}]*)}", r"\1", tex)
     tex = re.sub(r"\\sqrt{([^{}]*)}", lambda match: f"√{operand(match[1])}", tex)

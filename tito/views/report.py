@@ -357,7 +357,7 @@ def tested_line(verdict: Verdict) -> Text:
     if not verdict.checks_run:
         return Text.assemble(name, ("not tested: ", style), verdict.reason)
     points = f"{verdict.points} of {count(verdict.max_points, 'point')}"
-    return Text.assemble(name, (f"{verdict.verdict:<8}", style), points)
+    return Text.assemble(name, (f"{verdict.verdict:<13} ", style), points)
 
 
 # What demonstrations show

@@ -320,6 +320,7 @@ def test_a_lesson_below_that_changed_since_is_named(small_workspace):
     ("tex", "said"),
     [
         (r"\frac{1}{2\sqrt{a}}", "1 / (2√a)"),
+        (r"\hat p \pm \bar{x} \ne \beta_1", "p̂ ± x̄ ≠ β_1"),
         (r"\mathrm{relu}(s) - \dots\mathrm{relu}(s)", "relu(s) - …relu(s)"),
         (r"a_{ik} b_{k+1}", "a_ik b_(k+1)"),
         (r"(1 - \tanh^2 u)\,u' \cdot \max(z, 0)", "(1 - tanh^2 u) u' · max(z, 0)"),
