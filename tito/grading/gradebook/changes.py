@@ -14,7 +14,7 @@ from typing import Any
 
 from tito.errors import TitoError, UsageError, suggest
 from tito.grading.gradebook import late
-from tito.grading.gradebook.database import sound_rows, transaction, write
+from tito.grading.gradebook.database import read, sound_rows, transaction, write
 from tito.grading.gradebook.grade import EMPTY, Comment, Grade, GradedAnswer, OverrideReview
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import (
@@ -271,10 +271,10 @@ def select_check(text: str, lesson: str, ids: list[str]) -> str:
 def review_overrides(book: Gradebook) -> list[OverrideReview]:
     """The current overrides, by learner, with the doubts about each."""
     overridden = sql.select(CHANGE.c.student).where(CHANGE.c.kind == "override").distinct()
+    students = [row.student for row in read(book.engine, overridden, CHANGE)]
+    if not students:
+        return []
     with transaction(book.engine) as database:
-        students = list(database.execute(overridden).scalars())
-        if not students:
-            return []
         query = sql.select(*LEARNER.c["student", "name"]).where(LEARNER.c.student.in_(students))
         query = query.order_by(LEARNER.c.student)
         names = {row.student: row.name for row in sound_rows(database, query, LEARNER)[0]}
@@ -290,10 +290,9 @@ def used_comments(book: Gradebook, lesson: str, students: Collection[str]) -> li
     """[(text, number of learners)] of these learners' comments on a lesson, the most used first."""
     query = sql.select(CHANGE).filter_by(lesson=lesson, kind="comment").order_by(CHANGE.c.id)
     by_learner: dict[str, list[Any]] = {}
-    with transaction(book.engine) as database:
-        for entry in sound_rows(database, query, CHANGE)[0]:
-            if entry.student in students:
-                by_learner.setdefault(entry.student, []).append(entry)
+    for entry in read(book.engine, query, CHANGE):
+        if entry.student in students:
+            by_learner.setdefault(entry.student, []).append(entry)
     used = Counter(
         text
         for entries in by_learner.values()
