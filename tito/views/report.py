@@ -23,8 +23,8 @@ from tito.views import (
 )
 
 if TYPE_CHECKING:
-    from tito.learn.after_test import LessonReport
     from tito.learn.demonstrations import Demonstration, DemonstrationResult
+    from tito.learn.runner import LessonReport
     from tito.learn.verdict import CheckOutcome, Verdict
 
     Groups = dict[str, list[CheckOutcome]]  # {exercise: its checks}

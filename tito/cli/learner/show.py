@@ -10,8 +10,8 @@ from tito.cli.app import echo
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tito.learn.after_test import LessonReport
     from tito.learn.demonstrations import DemonstrationResult
+    from tito.learn.runner import LessonReport
     from tito.learn.verdict import Verdict
     from tito.lesson.course import Entry
     from tito.views.report import Around

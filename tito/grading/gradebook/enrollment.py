@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from tito.errors import UsageError
-from tito.grading.arrival import merged
 from tito.grading.gradebook import class_lists
 from tito.grading.gradebook.counting import arrival_of
 from tito.grading.gradebook.database import read, sound_rows, transaction, write
@@ -47,7 +46,7 @@ from tito.grading.roster import (
     learner_of,
     shown,
 )
-from tito.grading.submission import Submission
+from tito.grading.submission import Submission, merged
 
 SUFFIX = re.compile(r"\.(zip|py|ipynb)$")  # of an entry, in the name of a stranger
 MERGED = "merged_{}_id"  # the column of a Learner that holds an id merged into theirs

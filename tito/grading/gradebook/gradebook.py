@@ -56,7 +56,7 @@ AT_A_TIME = 50  # learners whose grades are in memory
 PAGE = 500  # entries of the history in memory
 Results = dict[str, list[ResultRow]]  # {lesson: rows}
 Keys = dict[str, dict[str, set[str]]]  # {learner: {lesson: keys of the results}}
-# {(learner, work hash, see work_hash.py): its results}
+# {(learner, see run.work_hash): its results}
 Works = dict[tuple[str, str], list[Unchanged]]
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from tito.grading.arrival import NOBODY, Arrived, merged
 from tito.grading.gradebook.counting import arrival_of, check_differences, counting_grade
 from tito.grading.gradebook.database import sound_rows, split_rows
 from tito.grading.gradebook.grade import Grade
@@ -17,6 +16,7 @@ from tito.grading.gradebook.late import Rules
 from tito.grading.gradebook.learners import LearnerRow, remember_learner
 from tito.grading.gradebook.tables import CHANGE, RESULT, TEXT, WORK, clean, learner_id, now, sql
 from tito.grading.result import LessonResult, Unchanged, packed
+from tito.grading.submission import NOBODY, Arrived, merged
 
 
 class ResultRow(NamedTuple):
