@@ -51,12 +51,6 @@ class Worker:
         self.child: Child | None = None
         self.starting, self.stopped = threading.Lock(), False  # stopped: no judge is started again
 
-    def ask_level(self) -> None:
-        """Start the judge, which finds the level of isolation, see `level`."""
-        self.busy = True
-        with contextlib.suppress(BrokenPipeError):  # it has ended already; `level` will raise
-            self._start().send(None)
-
     def level(self) -> str:
         """The level that it found. Raises a TitoError with the reason if there is none."""
         try:
@@ -110,12 +104,9 @@ class Worker:
             raise EOFError(f"exit code {child.process.wait()}") from None
 
     def stop(self) -> None:
-        """Prevent every thread from starting the judge, also one that is about to."""
+        """Let the judge end by itself. No thread starts it again, also none that is about to."""
         with self.starting:
             self.stopped = True
-
-    def part(self) -> None:
-        """Let the judge end by itself."""
         if self.child:
             self.child.finish()
 
@@ -138,19 +129,16 @@ class Workers:
         self.first: Worker | None = None
         self.stopping = False
 
-    def begin(self, setting: Setting) -> None:
-        """Start a judge for this Setting. Call `level` later for the level that it found.
-
-        The judge imports its modules while the caller does other work.
+    def begin(self, setting: Setting) -> Worker:
+        """Start a judge for this Setting, which finds the level of isolation. Ask it for its
+        `level` later: it imports its modules while the caller does other work.
         """
         self.first = Worker(setting)
+        self.first.busy = True
         self.all.append(self.first)
-        self.first.ask_level()
-
-    def level(self) -> str:
-        """The level of isolation that the first judge found."""
-        assert self.first
-        return self.first.level()
+        with contextlib.suppress(BrokenPipeError):  # it has ended already; `level` will raise
+            self.first._start().send(None)
+        return self.first
 
     def of_this_thread(self, setting: Setting, course: str) -> Worker:
         """The worker of the current thread. If the course has changed since its judge started, as
@@ -179,7 +167,6 @@ class Workers:
             self.stopping, self.first = stopping, None
             for worker in self.all:
                 worker.stop()
-                worker.part()
             for worker in self.all:
                 worker.close()
             self.all.clear()

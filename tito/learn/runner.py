@@ -11,7 +11,7 @@ from typing import Any
 
 from tito.child import GRACE
 from tito.errors import WorkError
-from tito.learn import lesson_page, notebook_sync, progress, status
+from tito.learn import notebook_sync, progress, status
 from tito.learn.demonstrations import (
     Demonstration,
     DemonstrationResult,
@@ -21,6 +21,7 @@ from tito.learn.demonstrations import (
     find_demonstrations,
     load_results,
     needed_demonstrations,
+    page_of,
     save_results,
 )
 from tito.learn.process import Event, Process
@@ -29,6 +30,7 @@ from tito.learn.verdict import (
     LessonTest,
     TestedModules,
     Verdict,
+    explain_lost_lines,
     outcomes_of,
     short,
     untested,
@@ -123,7 +125,7 @@ def test_lesson(
     seconds    time limit of a check
     """
     began = time.perf_counter()
-    record = progress.load(entry.root)["lessons"].get(entry.name, {})
+    record = progress.record_of(entry)
     test = _prepare(entry, record, seconds)
     if isinstance(test, Verdict):
         test.partial, report = selection.is_partial, LessonReport(entry, test, record)
@@ -131,10 +133,12 @@ def test_lesson(
         report = _report(_select(test, selection), record, process, on_checks, on_slow)
     report.verdict.seconds = round(time.perf_counter() - began, 3)
     _compare(report)
-    _save_results(report)
     _record(report)
     _settle(report)
-    lesson_page.refresh(entry)
+    if page_of(entry).exists():
+        from tito.learn import lesson_page  # which loads Markdown and Pygments
+
+        lesson_page.refresh(entry)
     return report
 
 
@@ -150,14 +154,16 @@ def test_checks(
     preload  let the process import once what the lesson imports: for a process that is only asked
              about this lesson, and while nothing below it changes
     """
-    record = progress.load(entry.root)["lessons"].get(entry.name, {})
+    record = progress.record_of(entry)
     test = _prepare(entry, record, seconds)
     if isinstance(test, Verdict):
         return test
     test = dataclasses.replace(_select(test, selection), partial=True)
     with _running(process) as running:
         request = _request(test) | {"preload": preload}
-        return verdict_of(test, list(_run_checks(running, test, request)))
+        verdict = verdict_of(test, list(_run_checks(running, test, request)))
+    explain_lost_lines(verdict, entry, test.source)
+    return verdict
 
 
 def _running(process: Process | None) -> AbstractContextManager[Process]:
@@ -429,17 +435,16 @@ def _patience(test: LessonTest) -> Callable[[Event | None], float]:
 
 
 def _compare(report: LessonReport) -> None:
-    """Say what is different since the run before."""
+    """Say what is lost and what is different since the run before, and save what the demonstrations
+    showed.
+    """
     last = report.record.get("last", {})
     before = last.get("exercises", {})
     if report.source:
+        explain_lost_lines(report.verdict, report.entry, report.source)
         hashes = progress.exercise_hashes(report.entry, report.source) if before else {}
         report.changed = [name for name in hashes if hashes[name] != before.get(name)]
         report.passed_before = last.get("verdict") == "passed"
-
-
-def _save_results(report: LessonReport) -> None:
-    """Save what the demonstrations showed."""
     if report.shows and not report.verdict.partial:
         report.results = save_results(report.entry, *report.shows)
         seen = report.record.get("seen", [])

@@ -480,7 +480,7 @@ def test_the_judge_that_finds_the_level_is_the_first_to_grade(small_course, subm
     some, setting = workers.Workers(), Setting(small_course.path, ("numbers",), "process")
     try:
         some.begin(setting)
-        assert some.level() == "process"
+        assert some.first.level() == "process"
         begun = some.first.child.process
         first = some.of_this_thread(setting, "a")
         assert (first.child.process, first.course, some.first, some.all) == (
@@ -505,7 +505,7 @@ def test_a_judge_on_a_busy_machine_is_left_the_time_to_end_its_jail(small_course
     some = workers.Workers()
     try:
         some.begin(Setting(small_course.path, ("numbers",), "process"))
-        assert some.level() == "process"
+        assert some.first.level() == "process"
         begun = some.first.child.process
         begun.send_signal(signal.SIGSTOP)
         threading.Timer(1, begun.send_signal, [signal.SIGCONT]).start()
@@ -519,7 +519,7 @@ def test_a_level_that_does_not_work_is_reported_by_the_judge_that_tried(small_co
     try:
         some.begin(Setting(small_course.path, ("numbers",), "fortress"))
         with pytest.raises(TitoError, match="no isolation level 'fortress'") as caught:
-            some.level()
+            some.first.level()
         assert caught.value.remedy.startswith("There are: bubblewrap")
     finally:
         some.close()
@@ -530,7 +530,7 @@ def test_a_judge_that_does_not_start_is_reported(small_course, monkeypatch):
     some = workers.Workers()
     some.begin(Setting(small_course.path, ("numbers",), "process"))
     with pytest.raises(TitoError, match="did not start: exit code 1") as caught:
-        some.level()
+        some.first.level()
     assert caught.value.code == 3
     some.close()
 

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tito.grading.run import Progress, Report, RunOptions
     from tito.grading.setting import Setting
     from tito.grading.submission import Submission
+    from tito.grading.workers import Worker
     from tito.lesson.course import Entry, Root
 
 Line = Callable[[int, int, Callable[[], str]], None]
@@ -132,22 +133,19 @@ def grade(
 
     course = current_course()
     entries = select_lessons(course, lessons, None, all_)
-    setting = setting_of(course, entries, isolation, submissions)
-    WORKERS.begin(setting)
     grade_requested(
         course,
-        setting,
+        WORKERS.begin(setting_of(course, entries, isolation, submissions)),
         Request(submissions, section, submitted, students, regrade, dry_run, jobs, json),
     )
 
 
-def grade_requested(root: "Root", setting: "Setting", request: Request) -> None:
-    """Grade a class, and show the results."""
+def grade_requested(root: "Root", worker: "Worker", request: Request) -> None:
+    """Grade a class, and show the results. worker: the first, which knows the isolation level."""
     from tito.grading import run
-    from tito.grading.workers import WORKERS
 
-    setting = replace(setting, level=WORKERS.level())
-    warn_of_level(setting.level)
+    warn_of_level(worker.level())
+    setting = worker.setting
     with to_grade_into(root, request.dry_run) as book:
         options = run_options(book, request)
         before = book.last_entry() if request.dry_run else 0

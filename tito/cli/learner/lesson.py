@@ -317,11 +317,11 @@ def compare_(
     """
     from dataclasses import asdict
 
-    from tito.learn import compare, solutions
+    from tito.learn import compare
 
     root = current_root()
     if asked := root.question(tasks or []):
-        comparison = solutions.compare_answer(*asked)
+        comparison = compare.compare_answer(*asked)
     else:
         entry, exercise = select_exercise(root, tasks, not json)
         if not exercise:
@@ -450,7 +450,7 @@ def _export(entry: "Entry") -> None:
     from tito.lesson import export as exporting
 
     notebook_sync.settle(entry)
-    record = progress.load(entry.root)["lessons"].get(entry.name, {})
+    record = progress.record_of(entry)
     source = notebook_sync.read(entry, record)
     module = exporting.current(entry, source)
     changed, sentences = exporting.export_to_package(entry, module)

@@ -114,7 +114,9 @@ def show_results(
     if not results:
         return []
     predictions = progress.predictions(entry)
-    echo(report_views.with_your_code(any(result.demonstration.before for result in results)))
+    written = any(result.demonstration.before for result in results)
+    code = "with your code" if written else "above the first exercise"
+    echo(report_views.section(f"Results {code}", "bold cyan"))
     heading, number = "", 0
     for number, result in enumerate(results, 1):
         demonstration = result.demonstration
