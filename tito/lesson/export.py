@@ -43,6 +43,8 @@ SKIPPED = "# From the course's own {source} by `tito skip`"
 Place = tuple[cells.Cell, int]  # a cell, and the line in it, from 0
 Row = tuple[str, Place | None]  # a line of a module, and where it came from
 Import = tuple[ast.Import | ast.ImportFrom, Place]
+# What Python cannot read in a cell: the error, and the same for the learner.
+Damage = tuple[WorkError, LeftOut]
 
 
 @dataclass
@@ -99,7 +101,7 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
             f"`tito reset {declared.name}` brings the starting version back.",
         )
     imports, names = list[Import](), list[str]()
-    body, damage = list[Row](), list[_Damage]()
+    body, damage = list[Row](), list[Damage]()
     for cell in _without_stubs(source, declared):
         tree, unread, found = _read(source, cell)
         damage += found
@@ -119,8 +121,8 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
         [None, None, *(place for _, place in rows)],
         declared,
         source,
-        [one.problem for one in damage],
-        [one.left_out for one in damage],
+        [problem for problem, _ in damage],
+        [left_out for _, left_out in damage],
         _notes_on_copies(source, declared),
     )
 
@@ -231,21 +233,13 @@ def _split(
     return imports, others, lines
 
 
-@dataclass(frozen=True)
-class _Damage:
-    """What Python cannot read in a cell: the error, and the same for the learner."""
-
-    problem: WorkError
-    left_out: LeftOut
-
-
 def _read(
     source: cells.Source, cell: cells.Cell
-) -> tuple[ast.Module, dict[int, str], list[_Damage]]:
+) -> tuple[ast.Module, dict[int, str], list[Damage]]:
     """The tree of a cell without the statements that Python cannot read; {their lines: DROPPED, or
     a comment that says why}; and what is wrong with them.
     """
-    lines, unread, damage = cell.source.split("\n"), dict[int, str](), list[_Damage]()
+    lines, unread, damage = cell.source.split("\n"), dict[int, str](), list[Damage]()
     while len(unread) < len(lines):
         text = "\n".join("" if n in unread else line for n, line in enumerate(lines))
         try:
@@ -267,7 +261,7 @@ def _read(
                 rows = set(range(len(lines)))
             damage.append(_damage(source, cell, error, rows))
             unread |= dict.fromkeys(rows, DROPPED)
-            unread[min(rows)] = f"# {damage[-1].left_out.words}"
+            unread[min(rows)] = f"# {damage[-1][1].words}"
     return ast.Module([], []), unread, damage
 
 
@@ -283,7 +277,7 @@ def _statement_at(lines: list[str], line: int) -> set[int]:
     return set(range(first, last))
 
 
-def _damage(source: cells.Source, cell: cells.Cell, error: Exception, rows: set[int]) -> _Damage:
+def _damage(source: cells.Source, cell: cells.Cell, error: Exception, rows: set[int]) -> Damage:
     lines = cell.source.split("\n")
     line = min(max(getattr(error, "lineno", None) or 1, 1), len(lines)) - 1
     what = getattr(error, "msg", None) or str(error) or "too deeply nested"
@@ -306,7 +300,7 @@ def _damage(source: cells.Source, cell: cells.Cell, error: Exception, rows: set[
     cut = "\n".join(lines[row] for row in sorted(rows))
     names = [name for match in NAMED.finditer(cut) for name in match.groups() if name]
     names += [name.split()[-1] for row in IMPORTED.findall(cut) for name in row.split(",")]
-    return _Damage(problem, LeftOut(clean(words), tuple(names), "syntax error"))
+    return problem, LeftOut(clean(words), tuple(names), "syntax error")
 
 
 def defined(node: ast.stmt) -> list[str]:

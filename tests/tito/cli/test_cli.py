@@ -253,6 +253,14 @@ def test_the_help_of_the_gradebook_keeps_other_graders_out_of_what_one_uses_ever
     assert not re.search("--as |grader", options) and "--as " in several
 
 
+@pytest.mark.parametrize("words, is_loaded", [(["--root", ".", "test"], False), (["grade"], True)])
+def test_a_command_for_learners_loads_no_other(words, is_loaded):
+    code = "import sys, tito.cli.run; print('tito.cli.instructor' in sys.modules)"
+    code = f"import sys; sys.argv = ['tito', *{words}]; {code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(is_loaded)
+
+
 @pytest.mark.parametrize("command", ["hint", "compare", "reset"])
 def test_without_a_name_a_course_asks_which_lesson(small_course, command):
     _, err = tito(small_course, command, code=2)

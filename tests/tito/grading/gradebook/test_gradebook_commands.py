@@ -446,22 +446,6 @@ def damage(course, change):
         assert database.execute(change).rowcount > 0
 
 
-@pytest.mark.parametrize("table", ["result", "learner", "change"])
-def test_a_damaged_row_is_named_and_the_other_learners_are_there(graded_course, tmp_path, table):
-    tito(graded_course, "set", "ada", "numbers", "--points", "1", "--why", "asked")
-    value = {"result": "value", "learner": "columns", "change": "replaced"}[table]
-    damage(graded_course, f"update {table} set {value} = '{{' where student = 'ada'")
-    place = graded_course.state / "gradebook.db"
-    out, said = tito(graded_course, "export")
-    assert [row["student"] for row in csv.DictReader(io.StringIO(out))] == ["bob"]
-    assert f"In the gradebook {place}, the row of the table {table} with" in said
-    assert "'{' is no record" in said and "ada is left out" in said and "--regrade" in said
-    out, said = tito(graded_course, "show")
-    assert "bob" in out and "ada" not in out and "ada is left out" in said
-    out, said = commands.tito(graded_course, "feedback", tmp_path / "pages")
-    assert "1 learner" in out and "ada is left out" in said
-
-
 @pytest.mark.slow
 def test_a_damaged_result_is_graded_again_and_the_run_goes_on(graded_course, tmp_path):
     for student in ("ada", "bob"):
