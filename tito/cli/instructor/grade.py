@@ -203,7 +203,6 @@ def show_class(
     outcome  what `run.grade_class` returned
     """
     from tito.grading import views
-    from tito.grading.gradebook.changes import review_overrides
     from tito.grading.gradebook.database import display_url
 
     (book, before), (submissions, progress) = written, outcome
@@ -228,7 +227,7 @@ def show_class(
         )
         if request.dry_run:
             echo(*views.dry_run(changes))
-    return [] if request.dry_run else views.doubtful(review_overrides(book))
+    return [] if request.dry_run else views.doubtful(book.reviews())
 
 
 def changes_grade(change: "Change") -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tito.cli.app import (
-    GRADEBOOK,
     All,
     Json,
     Lesson,
@@ -21,7 +20,6 @@ from tito.cli.app import (
     echo,
     echo_json,
     named_root,
-    remember,
     select_exercise,
     select_lesson,
     select_lessons,
@@ -47,28 +45,6 @@ Keyword = Annotated[
 Predict = Annotated[
     bool, typer.Option("--predict", help="Ask what you expect before a result is shown.")
 ]
-
-
-@app.callback(invoke_without_command=True)
-def main(
-    context: typer.Context,
-    root: Annotated[
-        Path | None,
-        typer.Option(
-            help="Use this course or workspace instead of the one that the current folder is in."
-        ),
-    ] = None,
-    gradebook: Annotated[str | None, GRADEBOOK] = None,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
-    remember(root, gradebook)
-    if version:
-        from tito.lesson import course
-
-        print(f"tito {course.version()}")
-        raise typer.Exit()
-    if context.invoked_subcommand is None:
-        status()
 
 
 @app.command()

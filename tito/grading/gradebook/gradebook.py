@@ -23,7 +23,7 @@ from tito.grading.gradebook.database import (
     transaction,
     write,
 )
-from tito.grading.gradebook.grade import ClassMember, Grade
+from tito.grading.gradebook.grade import ClassMember, Grade, OverrideReview
 from tito.grading.gradebook.history import (
     ENTRY_COLUMNS,
     Change,
@@ -252,6 +252,24 @@ class Gradebook:
             for learner, by_lesson, instructions in self._load(database, [student], wanted)
             for lesson, rows in by_lesson.items()
         }
+
+    def reviews(self) -> list[OverrideReview]:
+        """The current overrides, by learner, with the doubts about each."""
+        query = sql.select(CHANGE.c.student).where(CHANGE.c.kind == "override").distinct()
+        students = [row.student for row in read(self.engine, query, CHANGE)]
+        if not students:
+            return []
+        with transaction(self.engine) as database:
+            loaded = list(self._load(database, sorted(students), None))
+        reviews: list[OverrideReview] = []
+        for learner, by_lesson, instructions in loaded:
+            grades = (
+                counting_grade(learner, rows, instructions, self.rules)
+                for rows in by_lesson.values()
+            )
+            results = [grade.result for grade in grades]
+            reviews += instructions.review(learner.student, learner.name, results)
+        return reviews
 
     def history(
         self, student: str | None = None, lesson: str | None = None, after: int = 0
