@@ -2,10 +2,8 @@
 look most alike.
 """
 
-import io
 import json
 import re
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -269,15 +267,6 @@ def test_similar_as_a_table_as_json_and_as_pages(tmp_path):
     assert 'href="02-ada--copier.html"' in (tmp_path / "pages" / "index.html").read_text(
         encoding="utf-8"
     )
-
-
-def packed(folder):
-    """The zip (bytes) of a folder."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            archive.write(path, path.relative_to(folder))
-    return out.getvalue()
 
 
 @pytest.mark.slow
