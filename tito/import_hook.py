@@ -95,21 +95,18 @@ class RootFinder:
     leave_out: frozenset[str] = frozenset()  # folders that are not to be on sys.path
     look_last = ""  # a folder that is to be the last
 
-    def arrange_path(self) -> None:
-        """Python puts the current folder first on sys.path after `install`, hence each time."""
-        if not self.leave_out.isdisjoint(sys.path):
-            sys.path[:] = [folder for folder in sys.path if folder not in self.leave_out]
-        if self.look_last and sys.path[0] == self.look_last:
-            sys.path.append(sys.path.pop(0))
-            self.look_last = ""
-
     def find_spec(
         self,
         name: str,
         path: "Sequence[str] | None" = None,
         target: "ModuleType | None" = None,
     ) -> "ModuleSpec | None":
-        self.arrange_path()
+        # Python puts the current folder first on sys.path after `install`, hence each time.
+        if not self.leave_out.isdisjoint(sys.path):
+            sys.path[:] = [folder for folder in sys.path if folder not in self.leave_out]
+        if self.look_last and sys.path[0] == self.look_last:
+            sys.path.append(sys.path.pop(0))
+            self.look_last = ""
         if name != PACKAGE:
             return None
         root = self.root or current_root()

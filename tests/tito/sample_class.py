@@ -141,7 +141,7 @@ class Sheets:
         )
         for question in self.lesson.questions if count == len(self.ids) else ():
             source = cells.parse(self.lesson.path, text)
-            if cell := source.task_cell(question.name):
+            if cell := source.cell(question.name):
                 text = source.replaced(cell, answered(cell.source, question.answer))
         return text
 

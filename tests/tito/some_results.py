@@ -8,7 +8,6 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 
-from tito.grading.arrival import Arrived
 from tito.grading.gradebook import class_lists, enrollment
 from tito.grading.gradebook.changes import apply_changes
 from tito.grading.gradebook.database import write
@@ -18,7 +17,7 @@ from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.gradebook.result_store import Saving
 from tito.grading.gradebook.tables import learner_id
 from tito.grading.result import Answer, CheckResult, ExerciseCell, LessonResult, packed
-from tito.grading.submission import LessonFile, Submission
+from tito.grading.submission import Arrived, LessonFile, Submission
 from tito.lesson import cells
 
 LESSONS = {"numbers": 1, "sums": 2}

@@ -17,7 +17,7 @@ from pathlib import Path
 from tito import files
 from tito.author import release, wheel
 from tito.errors import UsageError
-from tito.lesson import shared_checks
+from tito.lesson import checks
 from tito.lesson.course import SOURCE, Entry, Root
 from tito.lesson.lesson_format import CHECKS, FACTS, HINTS
 
@@ -68,7 +68,7 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
         for name in (entry.script.name, CHECKS, FACTS, HINTS)
         if (path := entry.script.with_name(name)).exists()
     ]
-    shared = list((source.path / SOURCE).glob(shared_checks.FILE))
+    shared = list((source.path / SOURCE).glob(checks.FILE))
     package = sorted((source.path / source.package).rglob("*.py"))
     for path in [*scripts, *shared, *package]:
         members[f"course/{path.relative_to(source.path).as_posix()}"] = path.read_bytes()

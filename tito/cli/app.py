@@ -107,12 +107,6 @@ def named_gradebook() -> str | None:
     return given_gradebook
 
 
-def remember(root: Path | None, gradebook: str | None) -> None:
-    """Save the options that were given before the command."""
-    global given_root, given_gradebook
-    given_root, given_gradebook = root, gradebook
-
-
 def current_folder() -> Path:
     """The current folder. Raises UsageError when it no longer exists."""
     try:

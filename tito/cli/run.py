@@ -2,18 +2,62 @@
 
 import gc
 import io
+import os
 import sys
-from typing import NoReturn
+from pathlib import Path
+from typing import Annotated, NoReturn
 
 # Imports leave no garbage, and collecting it would take a tenth of the time.
 gc.disable()
 
-from tito.cli import author, instructor, learner  # noqa: E402, F401  each adds its commands
-from tito.cli.app import app, arrange, complain, show_notices  # noqa: E402
+import typer  # noqa: E402
+
+from tito import import_hook  # noqa: E402
+from tito.cli import app as shared  # noqa: E402
+from tito.cli import learner  # noqa: E402, F401  it adds its commands
+from tito.cli.app import GRADEBOOK, app, arrange, complain, show_notices  # noqa: E402
 from tito.errors import TitoError, UsageError
 
-gc.enable()
 BEFORE = ("--root", "--gradebook")  # options of `tito` itself
+
+
+def is_for_learners() -> bool:
+    """Whether this is the program tito, with a command for learners."""
+    program, *words = map(str, sys.argv)
+    while words and words[0].startswith("-"):
+        del words[: 2 if words[0] in BEFORE else 1]
+    names = {one.name or getattr(one.callback, "__name__") for one in app.registered_commands}
+    names |= {group.name for group in app.registered_groups}
+    is_program = os.path.basename(program) in (*import_hook.SCRIPTS, "__main__.py")
+    return is_program and names.issuperset(words[:1]) and bool(words)
+
+
+if not is_for_learners():  # the other commands would make each start slower, by a third
+    from tito.cli import author, instructor  # noqa: F401
+
+gc.enable()
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    context: typer.Context,
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            help="Use this course or workspace instead of the one that the current folder is in."
+        ),
+    ] = None,
+    gradebook: Annotated[str | None, GRADEBOOK] = None,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    shared.given_root, shared.given_gradebook = root, gradebook
+    if version:
+        from tito.lesson import course
+
+        print(f"tito {course.version()}")
+        raise typer.Exit()
+    if context.invoked_subcommand is None:
+        learner.lesson.status()
 
 
 def run() -> NoReturn:

@@ -5,14 +5,11 @@ runs learners' code), gradebook/ (results, grades, exports and feedback), page/ 
 graders). The other modules:
 
 run.py         grade a class: collect, judge in workers, save; continue after an interruption
-executor.py    run the tasks of a run: in threads, or on a Dask cluster
-work_hash.py   the hash of a submission and everything else that its results depend on
-setting.py     the settings of a run: policies of the course and limits
-workers.py     start and stop the judge processes
+setting.py     the settings of a run: policies of the course and limits; the hash of what decides
+workers.py     run the tasks of a run: in threads with a judge process each, or on a Dask cluster
 judge_process.py  the program of a judge process: opens submissions and judges them
-submission.py  the submission of a learner, before and after it is opened
+submission.py  the submission of a learner, before and after it is opened, and when it arrived
 result.py      the result of one lesson of one learner
-arrival.py     when a file arrived, and the source of that time
 times.py       times as systems and people write them; days of the calendar
 roster.py      the learners of the class, and which learner a submission belongs to
 views.py       format results for the terminal

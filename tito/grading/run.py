@@ -2,7 +2,7 @@
 gradebook as soon as it is known.
 
 The command calls `grade_class`, which creates a `Run`. Each submission is a task on a
-`concurrent.futures` executor (`executor.py`). If a judge dies, only the submission that it was
+`concurrent.futures` executor (`workers.py`). If a judge dies, only the submission that it was
 grading is affected. Only this process writes into the gradebook, one transaction for each
 submission, so a run that was killed can be started again.
 
@@ -15,6 +15,7 @@ it may have been a power cut, so it costs no points however often it happens.
 """
 
 import contextlib
+import hashlib
 import time
 import warnings
 from collections import deque
@@ -25,7 +26,6 @@ from itertools import islice
 from pathlib import Path
 
 from tito.errors import Notice, TitoError, UsageError, suggest
-from tito.grading.executor import PROCESS, Outcome, executor, grade_one, outcome_of
 from tito.grading.gradebook import enrollment, run_lock
 from tito.grading.gradebook.gradebook import Gradebook, Keys, Works
 from tito.grading.gradebook.result_store import Saving
@@ -36,10 +36,17 @@ from tito.grading.intake.submission_times import Submitted
 from tito.grading.jail.modules import answers_in
 from tito.grading.result import UNREAD, LessonResult, Unchanged, blank
 from tito.grading.roster import Learner
-from tito.grading.setting import Setting
+from tito.grading.setting import Setting, course_hash, decisive_hash
 from tito.grading.submission import Submission
-from tito.grading.work_hash import course_hash, decisive_hash, work_hash
-from tito.grading.workers import WORKERS, JudgeDied
+from tito.grading.workers import (
+    PROCESS,
+    WORKERS,
+    JudgeDied,
+    Outcome,
+    executor,
+    grade_one,
+    outcome_of,
+)
 from tito.lesson.course import Entry
 
 BATCH_SIZE = 8  # submissions that are recorded as begun in one transaction
@@ -138,6 +145,13 @@ def grade_class(
     return submissions, run.progress
 
 
+def work_hash(submission: Submission, decisive: str) -> str:
+    """The hash of a submission and of everything else that its results depend on, `decisive_hash`.
+    Work with a known hash is not graded again.
+    """
+    return hashlib.sha256((decisive + collect.fingerprint(submission)).encode()).hexdigest()
+
+
 def select_students(
     students: Sequence[str] | None, submissions: list[Submission]
 ) -> list[Submission]:
@@ -156,7 +170,7 @@ def select_students(
 
 @dataclass(frozen=True)
 class Task:
-    """A submission to grade. work: its work hash, see `work_hash.py`."""
+    """A submission to grade. work: its `work_hash`."""
 
     submission: Submission
     work: str

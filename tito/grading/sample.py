@@ -32,7 +32,7 @@ def solved(lesson: Lesson, count: int | None = None) -> str:
     text = with_cells(lesson, {exercise.name: exercise.cell.source for exercise in chosen})
     for question in lesson.questions if chosen == lesson.exercises else ():
         source = cells.parse(lesson.path, text)
-        if cell := source.task_cell(question.name):
+        if cell := source.cell(question.name):
             text = source.replaced(cell, answered(cell.source, question.answer))
     return text
 

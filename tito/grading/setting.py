@@ -1,5 +1,5 @@
-"""The settings of a grading run, and its time limits. This module does not import NumPy, so that
-`tito grade` starts fast.
+"""The settings of a grading run, its time limits, and the hash of what decides its results. This
+module does not import NumPy, so that `tito grade` starts fast.
 
 A setting for all learners is a policy of the course, in `tito.toml`:
 
@@ -9,11 +9,15 @@ A setting for all learners is a policy of the course, in `tito.toml`:
     memory_mb = 1024           # that a check may use
 """
 
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from tito import settings
 from tito.lesson.cells import LARGEST
+from tito.lesson.course import Entry, version
 
 LEVELS = ("bubblewrap", "landlock+seccomp", "process")  # of isolation, the strongest first
 OWN, REFERENCE, BOTH = settings.BASES
@@ -79,14 +83,6 @@ class Setting:
     limits: Limits = LIMITS
 
 
-def read_policies(root: Path) -> tuple[str, float, int]:
-    """(earlier_lessons, check_seconds, memory_mb) of a course's `tito.toml`. Raises UsageError."""
-    table = settings.read_root(root).get("grading", {})
-    seconds = table.get("check_seconds", Setting.seconds)
-    memory = table.get("memory_mb", Setting.memory)
-    return table.get("earlier_lessons", BOTH), float(seconds), int(memory)
-
-
 def submission_seconds(setting: Setting) -> float:
     """Seconds that all visible checks of a submission may take; the hidden ones as many again."""
     return max(LEAST_SUBMISSION_SECONDS, SUBMISSION_LIMIT * setting.seconds)
@@ -97,3 +93,30 @@ def judge_seconds(setting: Setting) -> float:
     which it must be ready, however busy the machine is, and PATIENCE.
     """
     return PATIENCE + EXCUSED * 2 * (submission_seconds(setting) + setting.seconds + GRACE)
+
+
+def decisive_hash(setting: Setting, course: str) -> str:
+    """The hash of everything except the submission that results depend on: limits, the lessons to
+    grade, and the course.
+
+    course  its hash, see `course_hash`
+    """
+    limits = [setting.seconds, setting.memory, astuple(setting.limits)]
+    what = [setting.level, setting.earlier_lessons, limits, list(setting.lessons), course]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()
+
+
+def course_hash(lessons: Sequence[Entry], entries: Sequence[Entry]) -> str:
+    """The hash of these lessons, the lessons that they need, the package and tito. It does not
+    depend on the path of the course.
+    """
+    root, last = lessons[0].root, max(entry.number for entry in lessons)
+    below = [entry.script.parent for entry in entries if entry.number <= last]
+    paths = [path for folder in below for path in sorted(folder.glob("*.py"))]
+    package = root.path / root.package
+    paths += [p for p in sorted(package.rglob("*.py")) if p.parent != package / "core"]
+    texts = [
+        [path.relative_to(root.path).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
+        for path in paths
+    ]
+    return hashlib.sha256(json.dumps([texts, version()]).encode()).hexdigest()

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tito.grading.gradebook.exports import is_strange
-from tito.grading.gradebook.grade import WAITING, Grade, OverrideReview
+from tito.grading.gradebook.grade import WAITING, Grade, OverrideReview, is_strange
 from tito.grading.gradebook.history import Change, PointsChange
 from tito.grading.gradebook.late import shown
 from tito.grading.gradebook.views import history

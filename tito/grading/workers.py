@@ -1,23 +1,35 @@
-"""Start and stop the judge processes of a run: one for each thread that grades, started on demand.
+"""Run the tasks of a grading run: in threads, each with a judge process, or on the workers of a
+Dask cluster.
 
-The first one is started early, because it finds out which level of isolation works.
+A judge is started on demand, by the thread that grades; the first one early, because it finds out
+which level of isolation works.
 """
 
 import atexit
 import contextlib
+import functools
+import os
+import socket
 import threading
 import time
-from collections.abc import Collection, Mapping
+import uuid
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from tito.child import ONE_THREAD, PICKLES, Child
-from tito.errors import MachineError, TitoError
+from tito.errors import MachineError, TitoError, UsageError
 from tito.grading.result import LessonResult, Unchanged
-from tito.grading.setting import Setting, judge_seconds
+from tito.grading.setting import Setting, course_hash, judge_seconds
 from tito.grading.submission import Submission
+from tito.lesson.course import open_root
 
 START = 120  # seconds in which a judge must have found its level, also on a busy machine
+# Tasks given to each worker: enough that it never waits, few enough that little is lost at a stop.
+PREFETCH = 2
+PROCESS = uuid.uuid4().hex  # another one in each process, on any machine
 PARTING = 10  # seconds for an idle judge to end its jail (which has three) and itself
 
 
@@ -25,22 +37,19 @@ class JudgeDied(Exception):
     """The judge process ended, or stopped answering, over a submission."""
 
 
+Outcome: TypeAlias = list[LessonResult | Unchanged] | JudgeDied
+
+
 class Worker:
     """The handle of a judge process.
 
-    course  the hash of the course that it reads, see `work_hash.course_hash`; None: not known yet
+    course  the hash of the course that it reads, see `setting.course_hash`; None: not known yet
     """
 
     def __init__(self, setting: Setting, course: str | None = None) -> None:
         self.setting, self.course, self.busy = setting, course, False
         self.child: Child | None = None
         self.starting, self.stopped = threading.Lock(), False  # stopped: no judge is started again
-
-    def ask_level(self) -> None:
-        """Start the judge, which finds the level of isolation, see `level`."""
-        self.busy = True
-        with contextlib.suppress(BrokenPipeError):  # it has ended already; `level` will raise
-            self._start().send(None)
 
     def level(self) -> str:
         """The level that it found. Raises a TitoError with the reason if there is none."""
@@ -95,12 +104,9 @@ class Worker:
             raise EOFError(f"exit code {child.process.wait()}") from None
 
     def stop(self) -> None:
-        """Prevent every thread from starting the judge, also one that is about to."""
+        """Let the judge end by itself. No thread starts it again, also none that is about to."""
         with self.starting:
             self.stopped = True
-
-    def part(self) -> None:
-        """Let the judge end by itself."""
         if self.child:
             self.child.finish()
 
@@ -123,19 +129,16 @@ class Workers:
         self.first: Worker | None = None
         self.stopping = False
 
-    def begin(self, setting: Setting) -> None:
-        """Start a judge for this Setting. Call `level` later for the level that it found.
-
-        The judge imports its modules while the caller does other work.
+    def begin(self, setting: Setting) -> Worker:
+        """Start a judge for this Setting, which finds the level of isolation. Ask it for its
+        `level` later: it imports its modules while the caller does other work.
         """
         self.first = Worker(setting)
+        self.first.busy = True
         self.all.append(self.first)
-        self.first.ask_level()
-
-    def level(self) -> str:
-        """The level of isolation that the first judge found."""
-        assert self.first
-        return self.first.level()
+        with contextlib.suppress(BrokenPipeError):  # it has ended already; `level` will raise
+            self.first._start().send(None)
+        return self.first
 
     def of_this_thread(self, setting: Setting, course: str) -> Worker:
         """The worker of the current thread. If the course has changed since its judge started, as
@@ -164,7 +167,6 @@ class Workers:
             self.stopping, self.first = stopping, None
             for worker in self.all:
                 worker.stop()
-                worker.part()
             for worker in self.all:
                 worker.close()
             self.all.clear()
@@ -173,3 +175,108 @@ class Workers:
 
 WORKERS = Workers()
 atexit.register(WORKERS.close)
+
+
+@contextlib.contextmanager
+def executor(jobs: str | int) -> Iterator[tuple[Executor, int]]:
+    """A concurrent.futures executor, and how many tasks to give it at a time.
+
+    jobs  the number of local workers, or the address of a Dask scheduler
+    """
+    if str(jobs).isdecimal() and int(jobs) > 0:
+        with ThreadPoolExecutor(int(jobs)) as pool:
+            yield pool, int(jobs) * PREFETCH
+        return
+    if "://" not in str(jobs):
+        raise UsageError(
+            f"--jobs {jobs} is neither a number of workers nor an address.",
+            "Give a number such as 2, or the address of a Dask scheduler: tcp://host:8786.",
+        )
+    try:
+        from distributed import Client
+    except ModuleNotFoundError:
+        raise MachineError(
+            "Dask's distributed is not installed here.",
+            "pip install distributed, here and on its workers; or give a number of local workers.",
+        ) from None
+    try:
+        client: Any = Client(jobs)
+    except (OSError, ValueError, TypeError) as error:  # TypeError: TLS without certificates
+        raise MachineError(
+            f"There is no Dask scheduler at {jobs}: {error}.",
+            "Start one with `dask scheduler`, or give a number of local workers. tls:// needs "
+            "Dask's settings with certificates, under distributed.comm.tls.",
+        ) from None
+    WORKERS.close()  # the cluster's workers start their own judges
+    with client, client.get_executor() as pool:
+        yield pool, PREFETCH * max(1, sum(client.nthreads().values()))
+
+
+def grade_one(
+    setting: Setting,
+    course: str,
+    process: str,
+    submission: Submission,
+    known: Mapping[str, Collection[str]],
+) -> Outcome:
+    """Grade one submission, on the machine of a worker. Returns its results, or JudgeDied if the
+    judge died. A lesson that needs no grading has the result Unchanged.
+
+    course   its hash, see `course_hash`
+    process  PROCESS of the run that asks
+    known    {lesson: the keys of its results}
+
+    A submission never makes it raise. On another machine it raises TitoError if the course there
+    differs or the submissions are missing.
+    """
+    if process != PROCESS:
+        check_machine(setting, course, submission)
+    try:
+        return WORKERS.of_this_thread(setting, course).grade(submission, known)
+    except JudgeDied as error:
+        return error
+
+
+def check_machine(setting: Setting, course: str, submission: Submission) -> None:
+    """Raise TitoError if this machine has other files than the machine that started the run."""
+    _check_course(setting.root, setting.lessons, course)
+    for upload in submission.uploads:
+        if not os.path.lexists(upload.path):
+            raise MachineError(
+                f"The worker on {socket.gethostname()} does not see {upload.path}.",
+                "Put the submissions at a path that all workers can read.",
+            )
+
+
+@functools.lru_cache(maxsize=4)  # caches only courses that are right; a wrong one is checked again
+def _check_course(root: Path, names: tuple[str, ...], course: str) -> None:
+    try:
+        entries = open_root(root).lessons
+        lessons = [entry for entry in entries if entry.name in names]
+        is_same = len(lessons) == len(names) and course_hash(lessons, entries) == course
+    except (TitoError, OSError):
+        is_same = False
+    if not is_same:
+        raise MachineError(
+            f"The worker on {socket.gethostname()} has no course at {root}, or "
+            "another version of it or of tito.",
+            "Give each worker the same tito and the same course, at the same path.",
+        )
+
+
+def outcome_of(future: "Future[Outcome]") -> Outcome:
+    """The results of a task, or JudgeDied if the task killed the workers that tried it. Raises
+    TitoError if the workers ended for another reason: the next run tries the task again.
+    """
+    try:
+        return future.result()
+    except TitoError:
+        raise
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":  # of Dask: several workers died over it
+            return JudgeDied("it ended the worker that graded it")
+        raise MachineError(
+            f"The workers are gone: {type(error).__name__}: {str(error)[:200]}.",
+            "The results so far are saved. Check that the Dask scheduler runs, then run the "
+            "command again.",
+        ) from None

@@ -22,12 +22,11 @@ from tito import import_hook
 from tito.errors import TitoError, UsageError
 from tito.learn.run_checks import Event, run_checks
 from tito.lesson import cells
-from tito.lesson.checks import HIDDEN, POLISH, CheckSuite, suite_of
+from tito.lesson.checks import HIDDEN, POLISH, CheckSuite, read_checks, suite_of
 from tito.lesson.course import PRISTINE, SOURCE
 from tito.lesson.given_lines import lost_line
 from tito.lesson.lesson_format import CHECKS, FOLDER, without_mark, without_solution
 from tito.lesson.outcome import LEFT_OVER
-from tito.lesson.shared_checks import read_checks
 
 CODE = "checks.py"  # the name of the file in tracebacks
 

@@ -200,6 +200,11 @@ def folder_of(entry: Entry) -> Path:
     return entry.root.state / "results" / entry.folder
 
 
+def page_of(entry: Entry) -> Path:
+    """The page of a lesson, which `lesson_page.py` writes once the learner asks for it."""
+    return folder_of(entry) / "index.html"
+
+
 def load_results(entry: Entry) -> Known:
     """The saved results of a lesson's demonstrations, {key: {"text", "pictures"}}; none where they
     are damaged or a picture is gone, so that the demonstrations run again.

@@ -27,7 +27,7 @@ from typing import Any
 from tito import files
 from tito.errors import TitoError
 from tito.html import code_style, folded, highlighted, html_page, markdown
-from tito.learn import demonstrations, notebook_sync, progress, solutions
+from tito.learn import compare, demonstrations, notebook_sync, progress
 from tito.lesson import cells
 from tito.lesson.cells import Cell
 from tito.lesson.course import Entry
@@ -65,15 +65,11 @@ class ExerciseState:
     points: int
 
 
-def path_of(entry: Entry) -> Path:
-    return demonstrations.folder_of(entry) / "index.html"
-
-
 def write(entry: Entry) -> Path:
     """Write the page of a lesson as its file and its last test are now. Returns its path."""
     text = render(entry)
     version = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    path = path_of(entry)
+    path = demonstrations.page_of(entry)
     with progress.locked(entry.root):
         files.write(path, text.replace("VERSION", version, 1))
         files.write(path.with_name("version.js"), f'newest("{version}");\n')
@@ -82,7 +78,7 @@ def write(entry: Entry) -> Path:
 
 def refresh(entry: Entry) -> None:
     """Write the page again if the learner has ever opened it, and the lesson can be read."""
-    if path_of(entry).exists():
+    if demonstrations.page_of(entry).exists():
         with suppress(TitoError):  # `tito test` says what is wrong with the lesson's files
             write(entry)
 
@@ -108,7 +104,7 @@ def open_page(path: Path) -> bool:
 
 def render(entry: Entry) -> str:
     """The HTML of a lesson's page, with VERSION where the hash of the page goes."""
-    record = progress.load(entry.root)["lessons"].get(entry.name, {})
+    record = progress.record_of(entry)
     source = notebook_sync.read(entry, record)
     page = _Page(entry, source, record)
     body = "\n".join(page.parts())
@@ -237,7 +233,7 @@ class _Page:
         with suppress(TitoError):  # not written yet, or the course does not show its answer
             for asked in self.entry.declared.questions:
                 if asked.name == cell.question:
-                    model = solutions.compare_answer(self.entry, asked).solution
+                    model = compare.compare_answer(self.entry, asked).solution
         return (
             f'<section class="question">{markdown(question)}'
             f"<p><b>Your answer</b></p>{markdown(answer) or '<p>None yet.</p>'}"

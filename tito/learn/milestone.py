@@ -348,7 +348,7 @@ def _export(entries: list[Entry], result: MilestoneRun) -> TestedModules | None:
     """
     tested: TestedModules = {}
     for entry in entries:
-        record = progress.load(entry.root)["lessons"].get(entry.name, {})
+        record = progress.record_of(entry)
         try:
             modules, notes = export_lesson(entry, record)
         except WorkError as error:
@@ -493,7 +493,7 @@ def _way_back(root: Root, name: str) -> str:
     """
     entry = root.lesson(name)
     try:
-        source = notebook_sync.read(entry, progress.load(root)["lessons"].get(name, {}))
+        source = notebook_sync.read(entry, progress.record_of(entry))
         return "start" if export.unwritten(export.current(entry, source)) else "export"
     except WorkError:
         return "start"

@@ -161,10 +161,14 @@ def tested_code(record: dict[str, Any]) -> dict[str, str]:
     return record.get("last", {}).get("exercises", {}) | parts
 
 
+def record_of(entry: Entry) -> dict[str, Any]:
+    """The record of a lesson, {} without one."""
+    return dict(load(entry.root)["lessons"].get(entry.name, {}))
+
+
 def predictions(entry: Entry) -> dict[str, str]:
     """{question: what the learner predicted}."""
-    record = load(entry.root)["lessons"].get(entry.name, {})
-    return dict(record.get("predictions", {}))
+    return dict(record_of(entry).get("predictions", {}))
 
 
 def code_of(source: cells.Source, lesson: Lesson) -> str:

@@ -6,21 +6,23 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tito.child import GRACE
 from tito.errors import WorkError
-from tito.learn import notebook_sync, progress
-from tito.learn.after_test import LISTENERS, LessonReport
+from tito.learn import notebook_sync, progress, status
 from tito.learn.demonstrations import (
     Demonstration,
+    DemonstrationResult,
     Known,
     above_first,
     file_of,
     find_demonstrations,
     load_results,
     needed_demonstrations,
+    page_of,
+    save_results,
 )
 from tito.learn.process import Event, Process
 from tito.learn.verdict import (
@@ -28,6 +30,7 @@ from tito.learn.verdict import (
     LessonTest,
     TestedModules,
     Verdict,
+    explain_lost_lines,
     outcomes_of,
     short,
     untested,
@@ -45,6 +48,8 @@ START_SECONDS = 10  # more, for NumPy to load on a slow disk
 SLOW_SECONDS = 2.0  # after which the learner sees which check is running
 MOST_DEATHS = 2  # after so many checks that killed or hung the process, the rest is not tried
 
+# A lesson's demonstrations; those whose results are known; {number of a cell: what it showed now}
+Shows = tuple[list[Demonstration], Known, dict[int, dict[str, Any]]]
 OnChecks = Callable[[list[CheckOutcome]], None]
 OnSlow = Callable[[CheckOutcome], None]
 
@@ -75,6 +80,33 @@ class CheckSelection:
 ALL = CheckSelection()
 
 
+@dataclass
+class LessonReport:
+    """A tested lesson, for the learner who works on it.
+
+    record    its progress before the test
+    source    its file; None if it could not be tested
+    shows     what its demonstrations showed; None if they were not asked for
+
+    What follows the test fills in the others:
+
+    changed   the exercises whose code is another than in the run before
+    results   what the demonstrations show that are known to run, in their order
+    unseen    the results that the learner has not seen yet
+    passed_before  whether the lesson had passed in the run before, too
+    """
+
+    entry: Entry
+    verdict: Verdict
+    record: dict[str, Any]
+    source: cells.Source | None = None
+    shows: Shows | None = None
+    changed: list[str] = field(default_factory=list)
+    results: list[DemonstrationResult] = field(default_factory=list)
+    unseen: list[DemonstrationResult] = field(default_factory=list)
+    passed_before: bool = False
+
+
 def test_lesson(
     entry: Entry,
     selection: CheckSelection = ALL,
@@ -93,15 +125,20 @@ def test_lesson(
     seconds    time limit of a check
     """
     began = time.perf_counter()
-    record = progress.load(entry.root)["lessons"].get(entry.name, {})
+    record = progress.record_of(entry)
     test = _prepare(entry, record, seconds)
     if isinstance(test, Verdict):
         test.partial, report = selection.is_partial, LessonReport(entry, test, record)
     else:
         report = _report(_select(test, selection), record, process, on_checks, on_slow)
     report.verdict.seconds = round(time.perf_counter() - began, 3)
-    for listener in LISTENERS:
-        listener(report)
+    _compare(report)
+    _record(report)
+    _settle(report)
+    if page_of(entry).exists():
+        from tito.learn import lesson_page  # which loads Markdown and Pygments
+
+        lesson_page.refresh(entry)
     return report
 
 
@@ -117,14 +154,16 @@ def test_checks(
     preload  let the process import once what the lesson imports: for a process that is only asked
              about this lesson, and while nothing below it changes
     """
-    record = progress.load(entry.root)["lessons"].get(entry.name, {})
+    record = progress.record_of(entry)
     test = _prepare(entry, record, seconds)
     if isinstance(test, Verdict):
         return test
     test = dataclasses.replace(_select(test, selection), partial=True)
     with _running(process) as running:
         request = _request(test) | {"preload": preload}
-        return verdict_of(test, list(_run_checks(running, test, request)))
+        verdict = verdict_of(test, list(_run_checks(running, test, request)))
+    explain_lost_lines(verdict, entry, test.source)
+    return verdict
 
 
 def _running(process: Process | None) -> AbstractContextManager[Process]:
@@ -390,3 +429,76 @@ def _patience(test: LessonTest) -> Callable[[Event | None], float]:
         return (test.seconds if kind == "begin" else DEMONSTRATION_SECONDS) + GRACE
 
     return seconds_after
+
+
+# What follows a test and changes no verdict.
+
+
+def _compare(report: LessonReport) -> None:
+    """Say what is lost and what is different since the run before, and save what the demonstrations
+    showed.
+    """
+    last = report.record.get("last", {})
+    before = last.get("exercises", {})
+    if report.source:
+        explain_lost_lines(report.verdict, report.entry, report.source)
+        hashes = progress.exercise_hashes(report.entry, report.source) if before else {}
+        report.changed = [name for name in hashes if hashes[name] != before.get(name)]
+        report.passed_before = last.get("verdict") == "passed"
+    if report.shows and not report.verdict.partial:
+        report.results = save_results(report.entry, *report.shows)
+        seen = report.record.get("seen", [])
+        report.unseen = [r for r in report.results if r.demonstration.place not in seen]
+
+
+def _record(report: LessonReport) -> None:
+    """Remember a whole run; one that could not test anything takes nothing away."""
+    entry, source, verdict = report.entry, report.source, report.verdict
+    if verdict.partial:
+        if source:
+            _record_parts(entry, source, verdict)
+        return
+    code = progress.code_of(source, entry.declared) if source else ""
+    records = progress.load(entry.root)["lessons"]
+    below = {lower.name: status.exported(lower, records) for lower in entry.needed}
+    with progress.change(entry.root, entry.name) as record:
+        record.setdefault("started", progress.now())
+        if source and verdict.checks_run:
+            record.pop("parts", None)
+            record["last"] = {
+                "when": progress.now(),
+                "code": code,
+                "verdict": verdict.verdict,
+                "points": verdict.points,
+                "checks": {check.id: check.status for check in verdict.checks},
+                "exercises": progress.exercise_hashes(entry, source),
+                "below": below,
+            }
+        elif record.get("last", {}).get("code") == code:
+            # The fault is elsewhere, in an earlier lesson, say: this code is not known to pass any
+            # more.
+            record["last"]["code"] = ""
+
+
+def _record_parts(entry: Entry, source: cells.Source, verdict: Verdict) -> None:
+    """Remember what became of the exercises whose checks all ran."""
+    hashes = progress.exercise_hashes(entry, source)
+    statuses = {check.id: check.status for check in verdict.checks}
+    with progress.change(entry.root, entry.name) as record:
+        for exercise in entry.declared.exercises:
+            checks = {check.id: statuses[check.id] for check in exercise.checks}
+            if exercise.id in hashes and "not run" not in checks.values():
+                parts = record.setdefault("parts", {})
+                parts[exercise.id] = {"code": hashes[exercise.id], "checks": checks}
+
+
+def _settle(report: LessonReport) -> None:
+    """Bring notebook and script to the same state, after the one that counts was tested."""
+    entry, verdict = report.entry, report.verdict
+    with suppress(WorkError):  # the verdict says what is wrong with the lesson
+        if backup := notebook_sync.settle(entry):
+            follows = entry.script if verdict.source.endswith(".ipynb") else entry.notebook
+            verdict.notes.append(
+                f"{entry.relative(follows)} was brought up to date; what it "
+                f"held before is in {backup}"
+            )

@@ -13,21 +13,22 @@ import hashlib
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
 from tito import files
 from tito.errors import MachineError, UsageError
-from tito.learn import manifest, notebook_sync, progress, runner, status, workspace
+from tito.learn import notebook_sync, progress, runner, status, workspace
 from tito.learn.process import Process
 from tito.learn.verdict import LEFT_OUT, Verdict, given_up_note
 from tito.lesson import cells, export
-from tito.lesson.course import Entry, Root
+from tito.lesson.course import Entry, Root, version
 from tito.lesson.slim_notebook import without_outputs
 
 NAME = re.compile(r"modules/source/([0-9]+_([a-z][a-z0-9_]*))/\2_dev\.(py|ipynb)")
+MANIFEST = "manifest.json"
 LARGEST = 100 * 2**20  # bytes of all files, and of the zip
 MOST_FILES = 1000
 
@@ -89,9 +90,33 @@ def submit(
             notes += [f"{given_up_note(exercise)}." for exercise in verdict.given_up]
     contents = _lesson_files(lessons, notes)
     summaries = [_summary(verdict) for verdict in verdicts]
-    contents[manifest.NAME] = manifest.write(root, contents, summaries)
+    contents[MANIFEST] = _manifest(root, contents, summaries)
     data = files.archive(contents, zipfile.ZIP_DEFLATED)
     return SubmittedZip(_write(root, data, output), len(data), verdicts, notes)
+
+
+def _manifest(
+    root: Root, contents: Mapping[str, bytes], lessons: Sequence[dict[str, Any]] = ()
+) -> bytes:
+    """The manifest's bytes. They contain no time, so that the same work gives the same bytes; the
+    system that collects the work records when it arrived.
+
+    contents  {path: bytes} of the lesson files
+    lessons   what the local test said of each, as dicts
+    """
+    listed = {
+        name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+        for name, data in contents.items()
+    }
+    value = {
+        "version": 1,
+        "course": root.name,
+        "edition": root.edition,
+        "tito": version(),
+        "files": listed,
+        "lessons": list(lessons),
+    }
+    return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode("utf-8")
 
 
 def _begun(root: Root, rows: dict[str, status.LessonStatus]) -> list[Entry]:
@@ -255,13 +280,13 @@ def _read(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
     contents = _unpacked(path, refuse)
     sound, hashes = False, {}
     try:
-        listed = json.loads(contents.pop(manifest.NAME).decode("utf-8"))
+        listed = json.loads(contents.pop(MANIFEST).decode("utf-8"))
         hashes = {name: entry["sha256"] for name, entry in listed["files"].items()}
         sound = all(isinstance(listed[key], str) for key in ("course", "edition"))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         pass
     if not sound:
-        refuse(f"its {manifest.NAME} is missing or damaged")
+        refuse(f"its {MANIFEST} is missing or damaged")
     if hashes.keys() != contents.keys():
         name = sorted(hashes.keys() ^ contents.keys())[0]
         refuse(f"{name!r} is not both in it and in its manifest")
@@ -289,7 +314,7 @@ def _unpacked(path: Path, refuse: Callable[[str], NoReturn]) -> dict[str, bytes]
         ) from None
 
     def is_lesson_file(name: str) -> bool:
-        return name == manifest.NAME or bool(NAME.fullmatch(name))
+        return name == MANIFEST or bool(NAME.fullmatch(name))
 
     try:
         return files.unarchive(path, is_lesson_file, MOST_FILES, LARGEST)

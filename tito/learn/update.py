@@ -294,7 +294,7 @@ def merge(
     new_tasks: dict[str, Exercise | Question] = {e.name: e for e in new.exercises}
     new_tasks |= {question.name: question for question in new.questions}
     for task in tasks:
-        cell = mine.task_cell(task.name)
+        cell = mine.cell(task.name)
         if cell is None or cell.source.strip() == task.cell.source.strip():
             continue
         id, is_question = f"{old.name}-{task.name}", isinstance(task, Question)
@@ -307,7 +307,7 @@ def merge(
         if lesson_format.asked(new_task) != lesson_format.asked(task):
             result.tasks.append(id)
         source = cells.parse(mine.path, text)
-        new_cell = source.task_cell(task.name)
+        new_cell = source.cell(task.name)
         assert new_cell
         if is_question:
             text = source.replaced(new_cell, lesson_format.answered(new_cell.source, answer))

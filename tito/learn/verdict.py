@@ -265,8 +265,6 @@ def verdict_of(test: LessonTest, events: list[Event]) -> Verdict:
     own_checks = [o for o in outcomes.values() if o.status != "not run" or not test.partial]
     _explain_unrun(test, checks + own_checks)
     _find_causes(test, checks)
-    lost = entry.declared.lost_lines(test.source)
-    name_lost_lines(lost, checks)
     verdict, reason, excerpt = _problem(test, events, checks, own) or _judge(
         test, events, checks, own
     )
@@ -289,12 +287,20 @@ def verdict_of(test: LessonTest, events: list[Event]) -> Verdict:
             *(sentence for sentence in left_out_sentences(own) if sentence not in reason),
             *test.notes,
             *map(given_up_note, test.given_up),
-            *lost_line_notes(lost, checks),
             *_demonstration_notes(test, events, checks, own),
         ],
         places=test.places,
         partial=test.partial,
     )
+
+
+def explain_lost_lines(verdict: Verdict, entry: Entry, source: cells.Source) -> None:
+    """Say which given line of an exercise is lost: in the message of each check that fails, and in
+    a note where all of them pass.
+    """
+    lost = entry.declared.lost_lines(source)
+    name_lost_lines(lost, verdict.checks)
+    verdict.notes += lost_line_notes(lost, verdict.checks)
 
 
 def given_up_note(exercise: str) -> str:
@@ -514,13 +520,14 @@ def _problem(
             continue  # a check ended the process, and its outcome reports that
         ran_demonstrations = "demonstrations" in last
         none_run = all(check.status == "not run" for check in checks) and not ran_demonstrations
-        how = _how_it_ended(last["exit"])
+        exit = last["exit"]
+        how = "did not end by itself" if exit["killed"] else f"ended with exit code {exit['code']}"
         if "done" in last:
-            if last["exit"]["killed"] or last["exit"]["code"] != 0:
+            if exit["killed"] or exit["code"] != 0:
                 reason = f"The process {how} after the last check: something in the lesson goes "
                 return "failed", reason + "on, or crashes, at the end.", ""
         elif none_run:
-            verdict = "timed out" if last["exit"]["killed"] else "crashed"
+            verdict = "timed out" if exit["killed"] else "crashed"
             return verdict, f"The process {how} while the lesson was imported.", ""
         elif all_passed:
             reason = f"Every check passes, but the process {how} before the lesson had run to its "
@@ -539,10 +546,6 @@ def _import_problem(test: LessonTest, failure: Event) -> tuple[str, str, str]:
     reason += f" lesson stops while it is imported: {failure['message']}"
     verdict = IMPORT_VERDICTS.get(failure["status"], "import failed")
     return verdict, reason, (where.code or "") if where else ""
-
-
-def _how_it_ended(exit: Event) -> str:
-    return "did not end by itself" if exit["killed"] else f"ended with exit code {exit['code']}"
 
 
 def _judge(

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from tito.errors import MachineError, TitoError
 from tito.learn import lesson_page, notebook_sync, progress, runner, status
-from tito.learn.after_test import LessonReport
 from tito.learn.demonstrations import DemonstrationResult
 from tito.learn.process import Process, Superseded
+from tito.learn.runner import LessonReport
 from tito.learn.verdict import CheckOutcome
 from tito.lesson.course import Entry
 from tito.views import learner as views

@@ -137,7 +137,7 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
 
 def learner_name(root: Root) -> str | None:
     """The name for the certificate, "" for none; None when the learner was not asked yet."""
-    table = settings.read_root(root.path, strict=False).get("learner")
+    table = settings.read_root(root.path, strict=False).get("learner")  # it may be new
     name = table.get("name") if isinstance(table, dict) else None
     return name if isinstance(name, str) else None
 

@@ -163,17 +163,11 @@ class Source:
             if cell.kind == "code" and cell.directives.keys() & {"export", "exporti"}
         ]
 
-    def cell(self, exercise: str) -> Cell | None:
-        """The cell that is the exercise of that name, or None. Of several the one that counts: the
-        last that goes into the package, or the first where none does.
+    def cell(self, name: str) -> Cell | None:
+        """The cell that is the exercise or question of that name, or None. Of several the one that
+        counts: the last that goes into the package, or the first where none does.
         """
-        return self._counting([c for c in self.cells if c.exercise == exercise])
-
-    def task_cell(self, name: str) -> Cell | None:
-        """The same of an exercise or question."""
-        return self._counting([c for c in self.cells if c.task == name])
-
-    def _counting(self, marked: list[Cell]) -> Cell | None:
+        marked = [c for c in self.cells if c.task == name]
         exported = [c for c in marked if c in self.exported]
         return next(iter(exported[-1:] or marked), None)
 

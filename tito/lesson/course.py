@@ -5,11 +5,13 @@ learner's). Everything about a lesson is read from the lesson itself; in a works
 pristine copy under `.tito/`.
 """
 
+import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tito import settings
 from tito.errors import MachineError, UsageError, suggest
@@ -26,7 +28,7 @@ RANGE = re.compile(r"(\d+)-(\d+)")
 class Root:
     """A course or a workspace. `package` is the name of its package, `tinytorch`; `compare`
     whether a course lets `tito compare` show its solutions; `book` the address of its published
-    book, which ends in /, or "".
+    book, which ends in /, or ""; `tables` what its tito.toml says.
     """
 
     path: Path
@@ -36,6 +38,7 @@ class Root:
     package: str
     compare: bool = True
     book: str = ""
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_course(self) -> bool:
@@ -243,6 +246,7 @@ def open_root(folder: Path, strict: bool = True) -> Root:
         block["package"],
         block.get("compare", True),
         block.get("book", ""),
+        tables,
     )
 
 
@@ -279,6 +283,7 @@ def installed_course() -> Root:
     )
 
 
+@functools.cache  # looking it up opens files
 def version() -> str:
     """The version of the tito that runs. Raises TitoError when it was not installed."""
     from importlib import metadata

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tito import files
 from tito.errors import WorkError
-from tito.lesson import cells, copies
+from tito.lesson import cells
 from tito.lesson.checks import IMPORTS
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import MARK, Exercise, Lesson, stub
@@ -43,6 +43,8 @@ SKIPPED = "# From the course's own {source} by `tito skip`"
 Place = tuple[cells.Cell, int]  # a cell, and the line in it, from 0
 Row = tuple[str, Place | None]  # a line of a module, and where it came from
 Import = tuple[ast.Import | ast.ImportFrom, Place]
+# What Python cannot read in a cell: the error, and the same for the learner.
+Damage = tuple[WorkError, LeftOut]
 
 
 @dataclass
@@ -99,8 +101,8 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
             f"`tito reset {declared.name}` brings the starting version back.",
         )
     imports, names = list[Import](), list[str]()
-    body, damage = list[Row](), list[_Damage]()
-    for cell in copies.without_stubs(source, declared):
+    body, damage = list[Row](), list[Damage]()
+    for cell in _without_stubs(source, declared):
         tree, unread, found = _read(source, cell)
         damage += found
         own_imports, others, lines = _split(cell, tree.body, unread)
@@ -119,10 +121,74 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
         [None, None, *(place for _, place in rows)],
         declared,
         source,
-        [one.problem for one in damage],
-        [one.left_out for one in damage],
-        copies.notes_on(source, declared),
+        [problem for problem, _ in damage],
+        [left_out for _, left_out in damage],
+        _notes_on_copies(source, declared),
     )
+
+
+# An exercise that is more than once in a learner's file, because its cell was copied: which one
+# counts, and what is said about it.
+
+
+def _without_stubs(source: cells.Source, lesson: Lesson) -> list[cells.Cell]:
+    """The exported cells, without those that would replace a written exercise by its stub."""
+    stubs = {copy for copy, _, _ in _copied_stubs(source, lesson)}
+    return [cell for cell in source.exported if cell not in stubs]
+
+
+def _notes_on_copies(source: cells.Source, lesson: Lesson) -> list[str]:
+    """A sentence for each exercise that is defined more than once."""
+    notes = [
+        f"{exercise.id} is in {_place(copy)} as released, and written in {_place(written)}, "
+        "which counts."
+        for copy, written, exercise in _copied_stubs(source, lesson)
+    ]
+    kept = _without_stubs(source, lesson)
+    for exercise in lesson.exercises:
+        for name in _names_of(exercise):
+            places = [cell for cell in kept for _ in _definitions(name, cell)]
+            usual = [cell for cell in lesson.source.exported for _ in _definitions(name, cell)]
+            if len(places) > max(1, len(usual)):
+                where = ", ".join(_place(cell, name) for cell in dict.fromkeys(places))
+                count = {2: "twice"}.get(len(places), f"{len(places)} times")
+                notes.append(f"{name} is defined {count}, in {where}: the last that runs counts.")
+    return notes
+
+
+def _copied_stubs(
+    source: cells.Source, lesson: Lesson
+) -> list[tuple[cells.Cell, cells.Cell, Exercise]]:
+    """(its cell, the cell in which it is written, the exercise) of each stub of an exercise that is
+    also written.
+    """
+    found = []
+    for exercise in lesson.exercises:
+        line, names = stub(lesson.name, exercise.name), set(_names_of(exercise))
+        holders = [c for c in source.exported if names and names <= set(DEFINED.findall(c.source))]
+        written = [cell for cell in holders if line not in cell.source]
+        if written and len(holders) > len(written):
+            found += [(c, written[-1], exercise) for c in holders if line in c.source]
+    return found
+
+
+def _names_of(exercise: Exercise) -> list[str]:
+    return DEFINED.findall(exercise.stub)
+
+
+def _definitions(name: str, cell: cells.Cell) -> list[str]:
+    return [found for found in DEFINED.findall(cell.source) if found == name]
+
+
+def _place(cell: cells.Cell, name: str = "") -> str:
+    lines = cell.source.split("\n")
+    rows = [
+        n for n, row in enumerate(lines) if re.match(rf"(?:async )?(?:def|class) {name}\b", row)
+    ]
+    return f"cell {cell.number}" + (f" (line {cell.line + rows[0]})" if name and rows else "")
+
+
+# The lines of the module.
 
 
 def _head(declared: Lesson, imports: list[Import], names: list[str], package: str) -> list[Row]:
@@ -167,21 +233,13 @@ def _split(
     return imports, others, lines
 
 
-@dataclass(frozen=True)
-class _Damage:
-    """What Python cannot read in a cell: the error, and the same for the learner."""
-
-    problem: WorkError
-    left_out: LeftOut
-
-
 def _read(
     source: cells.Source, cell: cells.Cell
-) -> tuple[ast.Module, dict[int, str], list[_Damage]]:
+) -> tuple[ast.Module, dict[int, str], list[Damage]]:
     """The tree of a cell without the statements that Python cannot read; {their lines: DROPPED, or
     a comment that says why}; and what is wrong with them.
     """
-    lines, unread, damage = cell.source.split("\n"), dict[int, str](), list[_Damage]()
+    lines, unread, damage = cell.source.split("\n"), dict[int, str](), list[Damage]()
     while len(unread) < len(lines):
         text = "\n".join("" if n in unread else line for n, line in enumerate(lines))
         try:
@@ -203,7 +261,7 @@ def _read(
                 rows = set(range(len(lines)))
             damage.append(_damage(source, cell, error, rows))
             unread |= dict.fromkeys(rows, DROPPED)
-            unread[min(rows)] = f"# {damage[-1].left_out.words}"
+            unread[min(rows)] = f"# {damage[-1][1].words}"
     return ast.Module([], []), unread, damage
 
 
@@ -219,7 +277,7 @@ def _statement_at(lines: list[str], line: int) -> set[int]:
     return set(range(first, last))
 
 
-def _damage(source: cells.Source, cell: cells.Cell, error: Exception, rows: set[int]) -> _Damage:
+def _damage(source: cells.Source, cell: cells.Cell, error: Exception, rows: set[int]) -> Damage:
     lines = cell.source.split("\n")
     line = min(max(getattr(error, "lineno", None) or 1, 1), len(lines)) - 1
     what = getattr(error, "msg", None) or str(error) or "too deeply nested"
@@ -242,7 +300,7 @@ def _damage(source: cells.Source, cell: cells.Cell, error: Exception, rows: set[
     cut = "\n".join(lines[row] for row in sorted(rows))
     names = [name for match in NAMED.finditer(cut) for name in match.groups() if name]
     names += [name.split()[-1] for row in IMPORTED.findall(cut) for name in row.split(",")]
-    return _Damage(problem, LeftOut(clean(words), tuple(names), "syntax error"))
+    return problem, LeftOut(clean(words), tuple(names), "syntax error")
 
 
 def defined(node: ast.stmt) -> list[str]:

@@ -158,11 +158,6 @@ def verdict_of(checks: Sequence[Outcome], left_out: Sequence[LeftOut] = ()) -> s
     """The verdict on a lesson that could be imported, from the outcomes of its checks and what is
     left out of it.
     """
-    verdict = _verdict_of(checks)
-    return left_out[0].verdict if left_out and verdict == "failed" else verdict
-
-
-def _verdict_of(checks: Sequence[Outcome]) -> str:
     statuses, points = [check.status for check in checks], sum(check.points for check in checks)
     if "tampered" in statuses:
         return "tampered"
@@ -175,7 +170,9 @@ def _verdict_of(checks: Sequence[Outcome]) -> str:
     ):
         if not points and status in statuses and set(statuses) <= {status, "not run", "unwritten"}:
             return verdict
-    return "partly right" if points else "failed"
+    if points:
+        return "partly right"
+    return left_out[0].verdict if left_out else "failed"
 
 
 def count_of(statuses: Sequence[str], behind: Sequence[str] = ()) -> str:

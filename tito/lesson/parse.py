@@ -15,7 +15,7 @@ from tito import settings
 from tito.errors import MachineError, UsageError
 from tito.lesson import cells
 from tito.lesson.cells import Cell, Source
-from tito.lesson.checks import HIDDEN, LEARNER_SIDE, POLISH, SETUP, TEST, check_id
+from tito.lesson.checks import HIDDEN, LEARNER_SIDE, POLISH, SETUP, TEST, check_id, read_checks
 from tito.lesson.lesson_format import (
     ANSWER,
     CHECKS,
@@ -34,7 +34,6 @@ from tito.lesson.lesson_format import (
     stub,
     without_solution,
 )
-from tito.lesson.shared_checks import read_checks
 
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 Checks = dict[str, list[Check]]  # {name of an exercise: its checks}

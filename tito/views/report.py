@@ -23,8 +23,8 @@ from tito.views import (
 )
 
 if TYPE_CHECKING:
-    from tito.learn.after_test import LessonReport
     from tito.learn.demonstrations import Demonstration, DemonstrationResult
+    from tito.learn.runner import LessonReport
     from tito.learn.verdict import CheckOutcome, Verdict
 
     Groups = dict[str, list[CheckOutcome]]  # {exercise: its checks}
@@ -363,15 +363,9 @@ def tested_line(verdict: Verdict) -> Text:
 # What demonstrations show
 
 
-def with_your_code(written: bool = True) -> Text:
-    """The title above results of demonstrations. written: whether they use the learner's code."""
-    code = "with your code" if written else "above the first exercise"
-    return Text(f"Results {code}", "bold cyan")
-
-
-def section(heading: str) -> Text:
-    """The section of the chapter whose demonstrations are shown next."""
-    return Text(plain(heading), "bold")
+def section(heading: str, style: str = "bold") -> Text:
+    """The section of the chapter whose demonstrations are shown next, or the title above all."""
+    return Text(plain(heading), style)
 
 
 def question(text: str) -> Text:

@@ -6,7 +6,7 @@ import commands
 import pytest
 from some_results import MONDAY, result, save, set_points
 
-from tito.cli.instructor import grade, run_progress
+from tito.cli.instructor import grade
 from tito.grading import run, views
 
 
@@ -68,7 +68,7 @@ def test_only_some_learners_are_graded_and_a_slip_is_reported():
 
 def test_a_log_gets_a_line_for_each_tenth_and_each_minute_but_not_more_often(capsys):
     clock = [0.0]
-    tell = run_progress.progress_lines(lambda: clock[0])
+    tell = grade.progress_lines(lambda: clock[0])
     for done in range(1, 301):
         clock[0] += 0.125
         tell(done, 300, lambda: f"{done} of 300")

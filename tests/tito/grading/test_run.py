@@ -19,7 +19,8 @@ from processes import children
 from some_results import MONDAY, save
 
 from tito.errors import TitoError
-from tito.grading import executor, run, work_hash, workers
+from tito.grading import run, workers
+from tito.grading import setting as settings
 from tito.grading.gradebook import gradebook, run_lock
 from tito.grading.intake import collect
 from tito.grading.intake.submission_times import Submitted
@@ -368,8 +369,8 @@ def test_what_a_killed_run_had_begun_is_graded_last_and_alone(
 ):
     setting = Setting(small_course.path, ("numbers",), "process")
     numbers = [small_course.lesson("numbers")]
-    course_now = work_hash.course_hash(numbers, small_course.lessons)
-    decisive = work_hash.decisive_hash(setting, course_now)
+    course_now = settings.course_hash(numbers, small_course.lessons)
+    decisive = settings.decisive_hash(setting, course_now)
     learners = collect.find_submissions(submissions, small_course.lessons)
     order, grade = [], workers.Worker.grade
 
@@ -380,7 +381,7 @@ def test_what_a_killed_run_had_begun_is_graded_last_and_alone(
     monkeypatch.setattr(workers.Worker, "grade", noted)
     with open_book(small_course) as book:
         with run_lock.hold(book, "ta1") as lock:
-            works = [(one.student, work_hash.work_hash(one, decisive)) for one in learners[:2]]
+            works = [(one.student, run.work_hash(one, decisive)) for one in learners[:2]]
             lock.keep(dict.fromkeys(works, 1))
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, JOBS)
         assert progress.graded == 8 and order[-2:] == ["learner0", "learner1"]
@@ -425,17 +426,17 @@ def open_book(root):
 
 def test_a_worker_elsewhere_needs_the_same_course_and_the_submissions(small_course, submissions):
     setting = Setting(small_course.path, ("numbers",), "process")
-    course_now = work_hash.course_hash([small_course.lesson("numbers")], small_course.lessons)
+    course_now = settings.course_hash([small_course.lesson("numbers")], small_course.lessons)
     (arrival, *_) = collect.find_submissions(submissions, small_course.lessons)
-    executor.check_machine(setting, course_now, arrival)
+    workers.check_machine(setting, course_now, arrival)
     shutil.rmtree(submissions / "learner0")
     with pytest.raises(TitoError, match="does not see .*learner0"):
-        executor.check_machine(setting, course_now, arrival)
+        workers.check_machine(setting, course_now, arrival)
     with pytest.raises(TitoError, match="or another version of it or of tito"):
-        executor.grade_one(setting, "other", "home 1 2", arrival, {})
+        workers.grade_one(setting, "other", "home 1 2", arrival, {})
     nowhere = dataclasses.replace(setting, root=small_course.path / "nowhere")
     with pytest.raises(TitoError, match="has no course at .*nowhere"):
-        executor.check_machine(nowhere, course_now, arrival)
+        workers.check_machine(nowhere, course_now, arrival)
 
 
 def test_a_submission_that_kills_workers_is_distinguished_from_a_cluster_that_stopped():
@@ -444,12 +445,12 @@ def test_a_submission_that_kills_workers_is_distinguished_from_a_cluster_that_st
 
     future = Future()
     future.set_exception(KilledWorker("3 workers"))
-    assert str(executor.outcome_of(future)) == "it ended the worker that graded it"
+    assert str(workers.outcome_of(future)) == "it ended the worker that graded it"
     future = Future()
     future.cancel()
     future.set_running_or_notify_cancel()
     with pytest.raises(TitoError, match="The workers are gone: CancelledError"):
-        executor.outcome_of(future)
+        workers.outcome_of(future)
 
 
 def test_a_worker_that_outlives_a_run_reads_the_course_anew(small_course, submissions):
@@ -479,7 +480,7 @@ def test_the_judge_that_finds_the_level_is_the_first_to_grade(small_course, subm
     some, setting = workers.Workers(), Setting(small_course.path, ("numbers",), "process")
     try:
         some.begin(setting)
-        assert some.level() == "process"
+        assert some.first.level() == "process"
         begun = some.first.child.process
         first = some.of_this_thread(setting, "a")
         assert (first.child.process, first.course, some.first, some.all) == (
@@ -504,7 +505,7 @@ def test_a_judge_on_a_busy_machine_is_left_the_time_to_end_its_jail(small_course
     some = workers.Workers()
     try:
         some.begin(Setting(small_course.path, ("numbers",), "process"))
-        assert some.level() == "process"
+        assert some.first.level() == "process"
         begun = some.first.child.process
         begun.send_signal(signal.SIGSTOP)
         threading.Timer(1, begun.send_signal, [signal.SIGCONT]).start()
@@ -518,7 +519,7 @@ def test_a_level_that_does_not_work_is_reported_by_the_judge_that_tried(small_co
     try:
         some.begin(Setting(small_course.path, ("numbers",), "fortress"))
         with pytest.raises(TitoError, match="no isolation level 'fortress'") as caught:
-            some.level()
+            some.first.level()
         assert caught.value.remedy.startswith("There are: bubblewrap")
     finally:
         some.close()
@@ -529,7 +530,7 @@ def test_a_judge_that_does_not_start_is_reported(small_course, monkeypatch):
     some = workers.Workers()
     some.begin(Setting(small_course.path, ("numbers",), "process"))
     with pytest.raises(TitoError, match="did not start: exit code 1") as caught:
-        some.level()
+        some.first.level()
     assert caught.value.code == 3
     some.close()
 
@@ -550,7 +551,7 @@ def test_jobs_that_are_neither_a_number_nor_an_address_are_refused(small_course,
 @pytest.mark.parametrize("address", ["tls://127.0.0.1:1", "tcp://127.0.0.1:x", "foo://x"])
 def test_an_address_that_dask_cannot_use_is_a_sentence(address):
     pytest.importorskip("distributed", reason="Dask is not installed here")
-    with pytest.raises(TitoError, match="no Dask scheduler at"), executor.executor(address):
+    with pytest.raises(TitoError, match="no Dask scheduler at"), workers.executor(address):
         pass
 
 

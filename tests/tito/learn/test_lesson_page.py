@@ -11,7 +11,7 @@ from small_course import edit, solve
 
 from tito import html
 from tito.html import markdown
-from tito.learn import lesson_page, runner, workspace
+from tito.learn import demonstrations, lesson_page, runner, workspace
 from tito.lesson import course
 
 ASKED = """
@@ -36,7 +36,7 @@ def entry(small_workspace):
 
 def page_of(entry):
     lesson_page.write(entry)
-    return BeautifulSoup(lesson_page.path_of(entry).read_text(encoding="utf-8"), "html.parser")
+    return BeautifulSoup(demonstrations.page_of(entry).read_text(encoding="utf-8"), "html.parser")
 
 
 def states(page):
@@ -93,7 +93,7 @@ def test_results_are_below_their_cell_and_answers_are_folded(entry):
     assert why.find_next("p", string="The next paragraph is no explanation.").parent.name == "div"
     image = page.select_one("figure img")
     assert image["alt"] == "A line."
-    assert (lesson_page.path_of(entry).parent / image["src"]).read_bytes()[1:4] == b"PNG"
+    assert (demonstrations.page_of(entry).parent / image["src"]).read_bytes()[1:4] == b"PNG"
     lesson_page.save_prediction(entry, "Predict what four becomes.", "nine <i>")
     page = page_of(entry)
     assert page.select_one("details[open] p").text == "Your prediction: nine <i>"
@@ -116,7 +116,7 @@ def test_the_words_about_a_picture_that_answers_a_question_are_on_the_page(small
 
 def test_a_test_writes_an_opened_page_again_and_no_other(entry):
     runner.test_lesson(entry)
-    path = lesson_page.path_of(entry)
+    path = demonstrations.page_of(entry)
     assert not path.exists()
     lesson_page.write(entry)
     before = path.with_name("version.js").read_text(encoding="utf-8")
@@ -222,7 +222,7 @@ def test_read_opens_the_page_or_says_where_it_is(small_workspace, entry, monkeyp
     opened = []
     monkeypatch.setattr(lesson_page, "open_page", lambda path: opened.append(path) or opens)
     out, _ = tito(small_workspace, "read", "numbers")
-    assert opened == [lesson_page.path_of(entry)] and opened[0].exists()
+    assert opened == [demonstrations.page_of(entry)] and opened[0].exists()
     words = "open in the browser" if opens else "no browser opens here; open this file"
     assert out == f"{words}: .tito/results/01_numbers/index.html\n"
 
@@ -242,7 +242,7 @@ def test_the_page_follows_and_keeps_its_place(entry, browser, width):
     edit(entry, "# ## Tripling\n", "# ## Tripling\n" + "#\n# A paragraph.\n" * 60)
     lesson_page.write(entry)
     page = browser.new_page(viewport={"width": width, "height": 700})
-    page.goto(lesson_page.path_of(entry).as_uri())
+    page.goto(demonstrations.page_of(entry).as_uri())
     page.evaluate("document.getElementById('numbers-triple').scrollIntoView()")
     page.locator("#numbers-triple details").first.evaluate("fold => { fold.open = true }")
     top = page.evaluate("document.getElementById('numbers-triple').getBoundingClientRect().top")

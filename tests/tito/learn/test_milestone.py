@@ -11,7 +11,7 @@ import commands
 import pytest
 from small_course import edit, make_course, solve, verdict_on
 
-from tito.errors import Notice, TitoError
+from tito.errors import TitoError
 from tito.learn import milestone, progress, update, workspace
 from tito.lesson import course
 
@@ -368,14 +368,6 @@ def test_a_milestone_that_is_renumbered_in_a_new_edition_keeps_its_record(work, 
     update.update(work, source)
     (one,) = milestone.statuses(course.open_root(work.path))
     assert (one.milestone.number, one.state, one.measured) == (3, "passed", {"total": 6.0})
-
-
-def test_a_damaged_record_of_milestones_is_set_aside(work):
-    (work.state / "progress.json").write_text(
-        '{"version": 1, "lessons": {}, "milestones": {"sum": {"measured": 3}}}', encoding="utf-8"
-    )
-    with pytest.warns(Notice, match="damaged"):
-        assert progress.load(work) == {"version": 1, "lessons": {}}
 
 
 def tito(root, *words):

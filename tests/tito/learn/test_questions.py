@@ -30,7 +30,7 @@ def answer(path, text=ANSWER):
     """Write an answer below the line of the question, as an editor or JupyterLab does."""
     if path.suffix == ".py":
         source = cells.read(path)
-        cell = source.task_cell("why")
+        cell = source.cell("why")
         path.write_text(source.replaced(cell, lesson_format.answered(cell.source, text)), "utf-8")
         return
     _, nbformat = notebook._libraries()

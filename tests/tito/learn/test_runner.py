@@ -279,17 +279,6 @@ def test_the_place_is_in_the_exercise_though_the_error_is_deeper(entry):
     assert where.code == "return _broken(x)"
 
 
-def test_a_forgotten_return_is_suspected_where_its_none_is_used(entry):
-    change(entry, "return twice", "twice")
-    first, _, third = verdict_on(entry).checks
-    assert first.message == "double(2) should be 4, yours is None: did you square?"
-    assert (
-        third.message
-        == "triple(2) raised TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'. "
-        "Does a function lack its `return`?"
-    )
-
-
 def test_a_parameter_that_is_none_is_named_and_no_return_suspected(entry):
     change(entry, "return double(x) + x", "return double(None) + x")
     message = verdict_on(entry).checks[2].message

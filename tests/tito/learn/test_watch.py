@@ -17,7 +17,7 @@ import pexpect
 import pytest
 from small_course import edit, solve
 
-from tito.learn import lesson_page, progress, workspace
+from tito.learn import demonstrations, lesson_page, progress, workspace
 from tito.learn.watch import TOGETHER, Keyboard, Printer, Watcher
 
 TITO = [sys.executable, "-m", "tito"]
@@ -541,21 +541,10 @@ def test_a_prediction_is_asked_for_and_kept_before_the_answer_is_shown(watching,
     terminal.expect("all results")
     (record,) = progress.load(entry.root)["lessons"].values()
     assert record["predictions"] == {"Predict what four becomes.": "ninteen, größer"}
-    assert "ninteen, größer" in lesson_page.path_of(entry).read_text(encoding="utf-8")
+    assert "ninteen, größer" in demonstrations.page_of(entry).read_text(encoding="utf-8")
     solve(entry, "numbers-triple")
     terminal.expect(r"1 prediction of yours beside what happened: \S*tito read")
     terminal.expect("15 10")
-
-
-def test_the_result_of_the_checks_is_there_before_demonstrations_run(watching, entry):
-    asked(entry)
-    edit(entry, 'print("four', 'import time; time.sleep(1); print("four')
-    terminal = watching()
-    verdict_of(terminal)
-    solve(entry, "numbers-double")
-    terminal.expect("2 of 3 checks right, 4 of 5 points")
-    assert "four becomes" not in terminal.before
-    assert verdict_of(terminal) == "so far 4"
 
 
 def test_enter_alone_shows_the_answer_and_keeps_nothing(watching, entry):

@@ -260,5 +260,5 @@ def test_of_several_cells_of_an_exercise_the_last_that_is_exported_counts():
         (f"{mark}a = 1\n{mark}a = 2\n", 1),
     ):
         source = cells.parse(Path("a.py"), text)
-        assert source.cell("one") is source.task_cell("one") is source.cells[number - 1]
-    assert source.cell("two") is source.task_cell("two") is None
+        assert source.cell("one") is source.cell("one") is source.cells[number - 1]
+    assert source.cell("two") is source.cell("two") is None

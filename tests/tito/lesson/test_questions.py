@@ -21,7 +21,7 @@ def asked(**more):
 def script_with(answer, made=None):
     """The learners' script with an answer in it, typed as a script has it."""
     source = cells.parse((made or asked()).path, (made or asked()).released)
-    cell = source.task_cell("why")
+    cell = source.cell("why")
     return cells.parse(
         source.path, source.replaced(cell, lesson_format.answered(cell.source, answer))
     )
@@ -81,7 +81,7 @@ def test_learners_get_neither_sample_nor_marker():
 def test_no_line_on_hints_is_put_below_an_answer():
     text = asked(before='# %% exercise="triple"').released
     source = cells.parse(asked().path, text)
-    assert lesson_format.STUCK[:6] not in source.task_cell("why").source
+    assert lesson_format.STUCK[:6] not in source.cell("why").source
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_the_notebook_has_nbgraders_metadata_of_an_answer():
     assert meta["grade"] and meta["solution"] and not meta["locked"]
     del cell["metadata"]["question"]  # as another editor may leave it
     source = cells.parse(asked().path.with_suffix(".ipynb"), json.dumps(book))
-    assert source.task_cell("why") and not source.cell("why")
+    assert source.cell("why").question == "why"
 
 
 @pytest.mark.parametrize(

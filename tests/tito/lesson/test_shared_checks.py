@@ -16,7 +16,7 @@ from tito.grading.judge_process import SubmissionJudge
 from tito.grading.setting import Setting
 from tito.learn import workspace
 from tito.lesson import cells, course
-from tito.lesson.shared_checks import read_checks
+from tito.lesson.checks import read_checks
 
 EQUAL = '''\
 MARGIN = 1e-9

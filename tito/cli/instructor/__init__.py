@@ -3,7 +3,6 @@ codes; each command imports its modules itself.
 
 release.py     `tito release`
 grade.py       `tito grade`
-run_progress.py  the progress of `tito grade`
 gradebook.py   `tito gradebook`: show, set, roster, export
 page.py        `tito gradebook page`
 feedback.py    `tito feedback`

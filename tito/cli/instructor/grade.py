@@ -2,9 +2,10 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from tito.cli.app import (
     current_folder,
     echo,
     echo_json_list,
+    progress_bar,
     select_lessons,
     warn,
 )
@@ -33,18 +35,19 @@ from tito.cli.instructor.options import (
     section_of,
     tell_points_lost,
 )
-from tito.cli.instructor.run_progress import report_when_stopped, show_class_progress
 from tito.errors import MachineError
 from tito.grading.lms import having, joined
 
 if TYPE_CHECKING:
     from tito.grading.gradebook.gradebook import Gradebook
     from tito.grading.gradebook.history import Change
-    from tito.grading.run import Progress, RunOptions
+    from tito.grading.run import Progress, Report, RunOptions
     from tito.grading.setting import Setting
     from tito.grading.submission import Submission
+    from tito.grading.workers import Worker
     from tito.lesson.course import Entry, Root
 
+Line = Callable[[int, int, Callable[[], str]], None]
 SubmittedOption = Annotated[
     str | None,
     typer.Option(
@@ -130,22 +133,19 @@ def grade(
 
     course = current_course()
     entries = select_lessons(course, lessons, None, all_)
-    setting = setting_of(course, entries, isolation, submissions)
-    WORKERS.begin(setting)
     grade_requested(
         course,
-        setting,
+        WORKERS.begin(setting_of(course, entries, isolation, submissions)),
         Request(submissions, section, submitted, students, regrade, dry_run, jobs, json),
     )
 
 
-def grade_requested(root: "Root", setting: "Setting", request: Request) -> None:
-    """Grade a class, and show the results."""
+def grade_requested(root: "Root", worker: "Worker", request: Request) -> None:
+    """Grade a class, and show the results. worker: the first, which knows the isolation level."""
     from tito.grading import run
-    from tito.grading.workers import WORKERS
 
-    setting = replace(setting, level=WORKERS.level())
-    warn_of_level(setting.level)
+    warn_of_level(worker.level())
+    setting = worker.setting
     with to_grade_into(root, request.dry_run) as book:
         options = run_options(book, request)
         before = book.last_entry() if request.dry_run else 0
@@ -203,7 +203,6 @@ def show_class(
     outcome  what `run.grade_class` returned
     """
     from tito.grading import views
-    from tito.grading.gradebook.changes import review_overrides
     from tito.grading.gradebook.database import display_url
 
     (book, before), (submissions, progress) = written, outcome
@@ -228,7 +227,7 @@ def show_class(
         )
         if request.dry_run:
             echo(*views.dry_run(changes))
-    return [] if request.dry_run else views.doubtful(review_overrides(book))
+    return [] if request.dry_run else views.doubtful(book.reviews())
 
 
 def changes_grade(change: "Change") -> bool:
@@ -240,8 +239,9 @@ def setting_of(
     root: "Root", entries: list["Entry"], isolation: str | None, submissions: Path
 ) -> "Setting":
     """The Setting of a run, from the course's policies and the options."""
-    from tito.grading.setting import Setting, read_policies
+    from tito.grading.setting import Setting
 
+    policies = root.tables.get("grading", {})
     secret = [
         root.path / "modules",
         root.path / root.package / "core",
@@ -253,7 +253,9 @@ def setting_of(
         root.path,
         tuple(entry.name for entry in entries),
         isolation or "",
-        *read_policies(root.path),
+        policies.get("earlier_lessons", Setting.earlier_lessons),
+        float(policies.get("check_seconds", Setting.seconds)),
+        int(policies.get("memory_mb", Setting.memory)),
         tuple(str(path) for path in secret if path.exists()),
     )
 
@@ -332,3 +334,54 @@ def to_grade_into(root: "Root", dry_run: bool) -> Iterator["Gradebook"]:
     else:
         with ended_as_by_ctrl_c(), gradebook_of(root) as book:
             yield book
+
+
+# The progress of a run: a bar in a terminal, lines in a log.
+
+
+@contextmanager
+def report_when_stopped(dry_run: bool = False) -> Iterator[None]:
+    """On Ctrl-C, say what was saved."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        warn(
+            "stopped; nothing was written."
+            if dry_run
+            else "stopped. The submissions graded so far are in the gradebook; run the same "
+            "command to grade the others."
+        )
+        raise
+
+
+def progress_lines(now: Callable[[], float] = time.monotonic) -> Line:
+    """A function (done, of, words) for a log: it prints a line when another tenth is done, but at
+    most every 10 seconds, and otherwise each minute.
+
+    words  a function that returns the line: most calls print nothing
+    """
+    last, tenth = now(), 0
+
+    def tell(done: int, of: int, words: Callable[[], str]) -> None:
+        nonlocal last, tenth
+        seconds, reached = now() - last, 10 * done // max(1, of)
+        if seconds >= 60 or seconds >= 10 and reached > tenth:
+            last, tenth = now(), reached
+            print(words(), file=sys.stderr, flush=True)
+
+    return tell
+
+
+@contextmanager
+def show_class_progress(visible: bool) -> Iterator["Report"]:
+    """A function that shows a run.Progress on standard error, with rate and time left: as a bar in
+    a terminal, else as lines.
+    """
+    from tito.grading.views import progress_line
+
+    if sys.stderr.isatty():
+        with progress_bar(visible) as show:
+            yield lambda progress: show(progress_line(progress), progress.done, progress.total)
+    else:
+        tell = progress_lines()
+        yield lambda progress: tell(progress.done, progress.total, lambda: progress_line(progress))

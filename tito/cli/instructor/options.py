@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tito import settings
 from tito.cli.app import current_root, named_gradebook, warn
 from tito.errors import UsageError
 
@@ -58,7 +57,7 @@ def chosen_gradebook(root: "Root") -> str | Path | None:
     """The path or URL that --gradebook or else the course's `tito.toml` gives, or None."""
     if given := named_gradebook():
         return given
-    written = settings.read_root(root.path).get("grading", {}).get("gradebook")
+    written = root.tables.get("grading", {}).get("gradebook")
     return written if not written or "://" in written else root.path / Path(written).expanduser()
 
 

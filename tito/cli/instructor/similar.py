@@ -1,7 +1,6 @@
 """`tito similar`: find submissions that are too similar."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,44 +70,27 @@ def similar(
     with gradebook_of(course, create=not is_there, reads=True) as book:
         (learners, _), members = enrollment.learners(book), section_of(book, section)
     with progress_bar(not json) as report:
-        count = Count()
-        works = count.each(read_works(current_folder() / submissions, entries, learners, members))
+        works = list(read_works(current_folder() / submissions, entries, learners, members))
         pairs, notes = similarity.compare_class(
             entries, works, threshold, lambda done, of: report("comparing", done, of)
         )
+    total = sum(len(submission.files) or 1 for submission, _ in works)
+    compared = sum(len(texts) for _, texts in works)
+    is_complete = 1 < compared == total
     if output:
         similarity.write(current_folder() / output.expanduser(), pairs, threshold, notes)
     for note in notes:
         warn(plain(note, 500))
     if json:
         echo_json([asdict(pair) for pair, _ in pairs])
-    elif pairs or count.is_complete:
+    elif pairs or is_complete:
         echo(views.similar([pair for pair, _ in pairs], threshold))
     if output and not json:
         echo(f"side by side: {output / 'index.html'}")
-    if not count.is_complete:
-        needed = " A comparison needs two hand-ins." * (count.compared < 2)
-        warn(f"{count.compared} of {count.total} compared.{needed}")
+    if not is_complete:
+        needed = " A comparison needs two hand-ins." * (compared < 2)
+        warn(f"{compared} of {total} compared.{needed}")
         raise typer.Exit(1)
-
-
-@dataclass
-class Count:
-    """How many lessons of learners were handed in, and how many of them were compared."""
-
-    total: int = 0
-    compared: int = 0
-
-    def each(self, works: "Iterator[Work]") -> "Iterator[Work]":
-        """These works, counted one after the other."""
-        for submission, texts in works:
-            self.total += len(submission.files) or 1
-            self.compared += len(texts)
-            yield submission, texts
-
-    @property
-    def is_complete(self) -> bool:
-        return 1 < self.compared == self.total
 
 
 def read_works(

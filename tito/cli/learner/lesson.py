@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tito.cli.app import (
-    GRADEBOOK,
     All,
     Json,
     Lesson,
@@ -21,7 +20,6 @@ from tito.cli.app import (
     echo,
     echo_json,
     named_root,
-    remember,
     select_exercise,
     select_lesson,
     select_lessons,
@@ -47,28 +45,6 @@ Keyword = Annotated[
 Predict = Annotated[
     bool, typer.Option("--predict", help="Ask what you expect before a result is shown.")
 ]
-
-
-@app.callback(invoke_without_command=True)
-def main(
-    context: typer.Context,
-    root: Annotated[
-        Path | None,
-        typer.Option(
-            help="Use this course or workspace instead of the one that the current folder is in."
-        ),
-    ] = None,
-    gradebook: Annotated[str | None, GRADEBOOK] = None,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
-    remember(root, gradebook)
-    if version:
-        from tito.lesson import course
-
-        print(f"tito {course.version()}")
-        raise typer.Exit()
-    if context.invoked_subcommand is None:
-        status()
 
 
 @app.command()
@@ -317,11 +293,11 @@ def compare_(
     """
     from dataclasses import asdict
 
-    from tito.learn import compare, solutions
+    from tito.learn import compare
 
     root = current_root()
     if asked := root.question(tasks or []):
-        comparisons = [solutions.compare_answer(*asked)]
+        comparisons = [compare.compare_answer(*asked)]
     else:
         entry, exercise = select_exercise(root, tasks, not json)
         if give_up and not exercise:
@@ -452,7 +428,7 @@ def _export(entry: "Entry") -> None:
     from tito.lesson import export as exporting
 
     notebook_sync.settle(entry)
-    record = progress.load(entry.root)["lessons"].get(entry.name, {})
+    record = progress.record_of(entry)
     source = notebook_sync.read(entry, record)
     module = exporting.current(entry, source)
     changed, sentences = exporting.export_to_package(entry, module)

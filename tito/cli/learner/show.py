@@ -10,8 +10,8 @@ from tito.cli.app import echo
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tito.learn.after_test import LessonReport
     from tito.learn.demonstrations import DemonstrationResult
+    from tito.learn.runner import LessonReport
     from tito.learn.verdict import Verdict
     from tito.lesson.course import Entry
     from tito.views.report import Around
@@ -114,7 +114,9 @@ def show_results(
     if not results:
         return []
     predictions = progress.predictions(entry)
-    echo(report_views.with_your_code(any(result.demonstration.before for result in results)))
+    written = any(result.demonstration.before for result in results)
+    code = "with your code" if written else "above the first exercise"
+    echo(report_views.section(f"Results {code}", "bold cyan"))
     heading, number = "", 0
     for number, result in enumerate(results, 1):
         demonstration = result.demonstration

@@ -14,20 +14,19 @@ from typing import Any
 
 from tito.errors import TitoError, UsageError, suggest
 from tito.grading.gradebook import late
-from tito.grading.gradebook.database import sound_rows, transaction, write
-from tito.grading.gradebook.grade import EMPTY, Comment, Grade, GradedAnswer, OverrideReview
+from tito.grading.gradebook.database import read, write
+from tito.grading.gradebook.grade import EMPTY, Comment, Grade, GradedAnswer
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import (
     ChangedMeanwhile,
     add_change,
     check_seen,
     instructions_about,
-    instructions_by_learner,
 )
 from tito.grading.gradebook.instructions import Instructions
 from tito.grading.gradebook.learners import lock_learner, lock_learners
 from tito.grading.gradebook.requested_changes import RequestedChange, refuse_lines
-from tito.grading.gradebook.tables import CHANGE, LEARNER, sql
+from tito.grading.gradebook.tables import CHANGE, sql
 from tito.grading.result import LessonResult
 
 
@@ -268,32 +267,13 @@ def select_check(text: str, lesson: str, ids: list[str]) -> str:
     raise UsageError(f"Lesson {lesson} has no check {text!r}.", suggest(text, ids, shown))
 
 
-def review_overrides(book: Gradebook) -> list[OverrideReview]:
-    """The current overrides, by learner, with the doubts about each."""
-    overridden = sql.select(CHANGE.c.student).where(CHANGE.c.kind == "override").distinct()
-    with transaction(book.engine) as database:
-        students = list(database.execute(overridden).scalars())
-        if not students:
-            return []
-        query = sql.select(*LEARNER.c["student", "name"]).where(LEARNER.c.student.in_(students))
-        query = query.order_by(LEARNER.c.student)
-        names = {row.student: row.name for row in sound_rows(database, query, LEARNER)[0]}
-        instructions, _ = instructions_by_learner(database, students)
-        reviews: list[OverrideReview] = []
-        for student in names:
-            results = [grade.result for grade in book.grades_within(database, student).values()]
-            reviews += instructions[student].review(student, names[student], results)
-    return reviews
-
-
 def used_comments(book: Gradebook, lesson: str, students: Collection[str]) -> list[tuple[str, int]]:
     """[(text, number of learners)] of these learners' comments on a lesson, the most used first."""
     query = sql.select(CHANGE).filter_by(lesson=lesson, kind="comment").order_by(CHANGE.c.id)
     by_learner: dict[str, list[Any]] = {}
-    with transaction(book.engine) as database:
-        for entry in sound_rows(database, query, CHANGE)[0]:
-            if entry.student in students:
-                by_learner.setdefault(entry.student, []).append(entry)
+    for entry in read(book.engine, query, CHANGE):
+        if entry.student in students:
+            by_learner.setdefault(entry.student, []).append(entry)
     used = Counter(
         text
         for entries in by_learner.values()

@@ -11,13 +11,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from tito.grading.arrival import Arrived, merged
 from tito.grading.gradebook import late
 from tito.grading.gradebook.grade import Grade, GradedAnswer, Lateness, Override
 from tito.grading.gradebook.instructions import Instructions
 from tito.grading.gradebook.learners import LearnerRow
 from tito.grading.lms import said
 from tito.grading.result import LessonResult
+from tito.grading.submission import Arrived, merged
 
 
 @dataclass(frozen=True)

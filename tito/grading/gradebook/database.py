@@ -17,6 +17,9 @@ from tito.errors import MachineError, Notice, UsageError
 from tito.grading.gradebook.tables import OLDER, SCHEMA, SETTING, TABLES, DamagedValue, sql
 from tito.safe_text import one_line
 
+# A transaction that will write takes the lock first: of two that read and then both want to write,
+# one could only fail.
+WRITING = "BEGIN IMMEDIATE"
 BUSY_SECONDS = 60  # to wait for another process that writes
 ATTEMPTS = 5  # at writing what collides with another process
 # SQLSTATE of a transaction that does not go together with others: no order of them, a deadlock
@@ -40,8 +43,10 @@ class Collision(MachineError):
 
 
 @contextmanager
-def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iterator[sql.Engine]:
-    """The engine of the gradebook at `where`, a path or a database URL.
+def connect(
+    where: str | Path, create: bool = True, reads: bool = False
+) -> Iterator[tuple[sql.Engine, str]]:
+    """The engine of the gradebook at `where`, a path or a database URL, and its schema.
 
     Without `create`, the gradebook must exist. With `reads`, nothing is written: a gradebook that
     does not exist is empty. Raises the same errors as `gradebook.open_gradebook`.
@@ -54,24 +59,28 @@ def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iter
     engine = _engine(url if is_there or not reads else IN_MEMORY)
     is_new = _make_file(path) if path and not (is_there or reads) else False
     try:
-        if is_new or not _is_gradebook(engine):
+        schema = "" if is_new else _schema_of(engine)
+        if not schema:
             if not create:
                 raise _missing(url)
             if reads:
                 engine.dispose()
                 engine = _engine(IN_MEMORY)
-            _make_tables(engine)
-        yield engine
+            schema = _make_tables(engine)
+        yield engine, schema
     finally:
         engine.dispose()
 
 
 @contextmanager
-def transaction(engine: sql.Engine, writes: bool = False) -> Iterator[sql.Connection]:
-    """A connection whose transaction is committed if the block succeeds, else rolled back."""
+def transaction(engine: sql.Engine, begin: str = "BEGIN") -> Iterator[sql.Connection]:
+    """A connection whose transaction is committed if the block succeeds, else rolled back.
+
+    begin  how it begins in SQLite; "" for a single statement, which needs none
+    """
     try:
         with engine.connect() as database:
-            database.execution_options(tito_writes=writes)
+            database.execution_options(tito_begin=begin)
             with database.begin():
                 yield database
     except sql.exc.IntegrityError:
@@ -85,6 +94,12 @@ def transaction(engine: sql.Engine, writes: bool = False) -> Iterator[sql.Connec
             f"The gradebook {display_url(engine.url)} does not work: {reason}.",
             "Finished submissions are saved. Solve the problem, then run the command again.",
         ) from None
+
+
+def read(engine: sql.Engine, query: sql.Select[Any], table: sql.Table) -> list[Any]:
+    """The rows of one query on one table, without those that are damaged, see `sound_rows`."""
+    with transaction(engine, begin="") as database:
+        return sound_rows(database, query, table)[0]
 
 
 def sound_rows(
@@ -172,7 +187,7 @@ def write(
     """
     for attempt in range(ATTEMPTS):
         try:
-            with transaction(engine, writes=True) as database:
+            with transaction(engine, WRITING) as database:
                 result = work(database)
                 if preview:
                     database.rollback()
@@ -279,53 +294,50 @@ def _prepare_sqlite(engine: sql.Engine) -> None:
 
     @sql.event.listens_for(engine, "begin")
     def begin(database: sql.Connection) -> None:
-        # A transaction that will write takes the lock first: of two that read and then both want
-        # to write, one could only fail.
-        writes = database.get_execution_options().get("tito_writes")
-        database.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        if command := database.get_execution_options().get("tito_begin", "BEGIN"):
+            database.exec_driver_sql(command)
 
 
-def _is_gradebook(engine: sql.Engine) -> bool:
-    """Whether the tables are there; False for an empty database. Raises UsageError for others."""
+def _schema_of(engine: sql.Engine) -> str:
+    """The schema of the tables; "" for an empty database. Raises UsageError for others."""
     try:
         with transaction(engine) as database:
-            return _has_tables(database)
+            return _known_schema(database)
     except MachineError as error:
         if "file is not a database" in error.what:
             raise _foreign(engine.url) from None
         raise
 
 
-def _has_tables(database: sql.Connection) -> bool:
+def _known_schema(database: sql.Connection) -> str:
     names = set(sql.inspect(database).get_table_names())
     if not names:
-        return False
+        return ""
     if SETTING.name not in names:
         raise _foreign(database.engine.url)
     rows = [list(row) for row in database.execute(sql.text(f"SELECT * FROM {SETTING.name}"))]
     known = {SCHEMA: set[str](), **OLDER}
-    if not any(
-        ["schema", schema] in rows and names >= TABLES.tables.keys() - lacks
-        for schema, lacks in known.items()
-    ):
-        raise UsageError(
-            f"The gradebook {display_url(database.engine.url)} has a schema that this version of "
-            "tito does not know; it was not changed.",
-            "Open it with the version of tito that created it, or name another one with "
-            "--gradebook.",
-        )
-    return True
+    for schema, lacks in known.items():
+        if ["schema", schema] in rows and names >= TABLES.tables.keys() - lacks:
+            return schema
+    raise UsageError(
+        f"The gradebook {display_url(database.engine.url)} has a schema that this version of tito "
+        "does not know; it was not changed.",
+        "Open it with the version of tito that created it, or name another one with --gradebook.",
+    )
 
 
-def _make_tables(engine: sql.Engine) -> None:
+def _make_tables(engine: sql.Engine) -> str:
     try:
-        with transaction(engine, writes=True) as database:
+        with transaction(engine, WRITING) as database:
             TABLES.create_all(database, checkfirst=False)
             database.execute(sql.insert(SETTING).values(name="schema", value=SCHEMA))
+        return SCHEMA
     except (MachineError, sql.exc.IntegrityError):
         # Another process may be making the tables at the same time; the second of them is refused.
-        if not _is_gradebook(engine):
-            raise
+        if schema := _schema_of(engine):
+            return schema
+        raise
 
 
 def _missing(url: sql.URL) -> UsageError:

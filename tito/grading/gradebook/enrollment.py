@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tito.errors import UsageError
-from tito.grading.arrival import merged
 from tito.grading.gradebook import class_lists
 from tito.grading.gradebook.counting import arrival_of
-from tito.grading.gradebook.database import sound_rows, transaction, write
+from tito.grading.gradebook.database import read, sound_rows, transaction, write
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import PointsChange, add_change
 from tito.grading.gradebook.learners import LearnerRow, lock_learner, remember_learner
@@ -47,7 +46,7 @@ from tito.grading.roster import (
     learner_of,
     shown,
 )
-from tito.grading.submission import Submission
+from tito.grading.submission import Submission, merged
 
 SUFFIX = re.compile(r"\.(zip|py|ipynb)$")  # of an entry, in the name of a stranger
 MERGED = "merged_{}_id"  # the column of a Learner that holds an id merged into theirs
@@ -220,9 +219,8 @@ def _members(database: sql.Connection) -> tuple[list[Learner], dict[str, str]]:
     rows, _ = sound_rows(database, sql.select(LEARNER).order_by(LEARNER.c.student), LEARNER)
     more: dict[str, dict[str, str]] = {}
     entries: dict[str, dict[str, str]] = {}
-    if sql.inspect(database).has_table(ENTRY.name):  # not in a gradebook of schema 1
-        for row in sound_rows(database, sql.select(ENTRY), ENTRY)[0]:
-            entries.setdefault(row.student, {})[row.entry] = SURE if row.sure else GUESS
+    for row in sound_rows(database, sql.select(ENTRY), ENTRY)[0]:
+        entries.setdefault(row.student, {})[row.entry] = SURE if row.sure else GUESS
     for alias, student in aliases.items():
         columns = more.setdefault(student, {})
         columns[MERGED.format(len(columns) + 1)] = alias
@@ -250,10 +248,9 @@ def unclaimed(book: Gradebook) -> dict[tuple[str, str], set[str]]:
             fitting[stranger] = {roster.learners[number].student for number in owners}
     ids = RESULT.c.student.in_(fitting.keys() | set().union(*fitting.values()))
     files: dict[tuple[str, str], set[str]] = {}
-    with transaction(book.engine) as database:
-        for row in sound_rows(database, sql.select(RESULT).where(ids), RESULT)[0]:
-            if row.value["verdict"] != "missing":
-                files.setdefault((row.student, row.lesson), set()).add(row.sha256)
+    for row in read(book.engine, sql.select(RESULT).where(ids), RESULT):
+        if row.value["verdict"] != "missing":
+            files.setdefault((row.student, row.lesson), set()).add(row.sha256)
     found: dict[tuple[str, str], set[str]] = {}
     for (stranger, lesson), theirs in files.items():
         fits = fitting.get(stranger, set())
@@ -271,8 +268,7 @@ def id_column_of(book: Gradebook) -> str | None:
 
 def section(book: Gradebook, name: str) -> set[str]:
     """The ids of the learners in a section. Raises UsageError for an empty section."""
-    with transaction(book.engine) as database:
-        rows, _ = sound_rows(database, sql.select(*LEARNER.c["student", "columns"]), LEARNER)
+    rows = read(book.engine, sql.select(*LEARNER.c["student", "columns"]), LEARNER)
     ids = {row.student for row in rows if in_section(row.columns, name)}
     if not ids:
         there = sorted({row.columns.get("section") or "" for row in rows} - {""})

@@ -23,11 +23,11 @@ from tito import files
 from tito.csv_tables import Id, line
 from tito.errors import UsageError
 from tito.grading.gradebook import enrollment, html_pages, late
-from tito.grading.gradebook.grade import WAITING, ClassMember, Grade, GradedAnswer
+from tito.grading.gradebook.grade import WAITING, ClassMember, Grade, GradedAnswer, is_strange
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.lms import having
 from tito.grading.lms.system import Lesson, LessonGrade, Part, Row, Table
-from tito.grading.result import UNREAD, VERDICTS, CheckResult
+from tito.grading.result import VERDICTS, CheckResult
 from tito.safe_text import visible
 
 
@@ -169,11 +169,6 @@ class Selection:
 def is_missing(grade: Grade) -> bool:
     """Whether nothing was handed in and no points were set by hand."""
     return grade.result.verdict == "missing" and not grade.is_by_hand
-
-
-def is_strange(grade: Grade) -> bool:
-    """Whether nothing of a lesson could be read in what came, and no person has decided."""
-    return grade.result.verdict in UNREAD and not grade.is_by_hand
 
 
 def of_today(grade: Grade, most: int) -> Grade:

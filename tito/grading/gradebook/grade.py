@@ -12,7 +12,7 @@ from typing import Any
 
 from tito.grading.gradebook import late
 from tito.grading.lms import said
-from tito.grading.result import Answer, CheckResult, LessonResult
+from tito.grading.result import UNREAD, Answer, CheckResult, LessonResult
 from tito.grading.roster import Learner
 
 EMPTY, WAITING, JUDGED, READ = "empty", "to be judged", "judged", "not graded"
@@ -162,7 +162,7 @@ class Lateness:
 
     arrived          or None when unknown
     how              the source of the time, or of the mark late or in time, as in
-                     arrival.Arrived; "" without any
+                     submission.Arrived; "" without any
     marked           whether the collector marked it late and no time is known; with an extension
                      given here that costs nothing
     due              the date that counts for this learner, extension included, or None
@@ -315,3 +315,8 @@ class Grade:
 
 def iso(when: datetime | None) -> str | None:
     return when.isoformat(timespec="seconds") if when else None
+
+
+def is_strange(grade: Grade) -> bool:
+    """Whether nothing of a lesson could be read in what came, and no person has decided."""
+    return grade.result.verdict in UNREAD and not grade.is_by_hand

@@ -14,8 +14,16 @@ from pathlib import Path
 
 from tito.grading.gradebook import late, upgrade
 from tito.grading.gradebook.counting import counting_grade
-from tito.grading.gradebook.database import connect, sound_rows, split_rows, transaction, write
-from tito.grading.gradebook.grade import ClassMember, Grade
+from tito.grading.gradebook.database import (
+    WRITING,
+    connect,
+    read,
+    sound_rows,
+    split_rows,
+    transaction,
+    write,
+)
+from tito.grading.gradebook.grade import ClassMember, Grade, OverrideReview
 from tito.grading.gradebook.history import (
     ENTRY_COLUMNS,
     Change,
@@ -31,6 +39,7 @@ from tito.grading.gradebook.tables import (
     BEGUN,
     CHANGE,
     LEARNER,
+    OLDER,
     RESULT,
     SECRET,
     SETTING,
@@ -47,7 +56,7 @@ AT_A_TIME = 50  # learners whose grades are in memory
 PAGE = 500  # entries of the history in memory
 Results = dict[str, list[ResultRow]]  # {lesson: rows}
 Keys = dict[str, dict[str, set[str]]]  # {learner: {lesson: keys of the results}}
-# {(learner, work hash, see work_hash.py): its results}
+# {(learner, see run.work_hash): its results}
 Works = dict[tuple[str, str], list[Unchanged]]
 
 
@@ -85,9 +94,9 @@ class Gradebook:
         ]
         with (
             tempfile.TemporaryDirectory(prefix="tito-trial-") as folder,
-            connect(Path(folder) / "gradebook.db") as engine,
+            connect(Path(folder) / "gradebook.db") as (engine, _),
         ):
-            with transaction(self.engine) as database, transaction(engine, writes=True) as target:
+            with transaction(self.engine) as database, transaction(engine, WRITING) as target:
                 target.execute(sql.delete(SETTING))
                 for table in tables:
                     rows = database.execute(sql.select(table)).mappings()
@@ -103,14 +112,16 @@ class Gradebook:
         """The graded submissions whose results are all in the book; and the keys of all results."""
         keys: Keys = {}
         works: Works = {}
-        with transaction(self.engine) as database:
-            query = sql.select(*RESULT.c["student", "lesson", "key"])
-            for student, lesson, key in sound_rows(database, query, RESULT)[0]:
-                keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
-            for row in split_rows(database, sql.select(WORK), WORK)[0]:  # others are graded again
-                mine, seen = keys.get(row.student, {}), [Unchanged(*result) for result in row.seen]
-                if all(result.key in mine.get(result.lesson, ()) for result in seen):
-                    works[row.student, row.work] = seen
+        # First the works: one whose results are deleted meanwhile is graded again.
+        with transaction(self.engine, begin="") as database:
+            graded, _ = split_rows(database, sql.select(WORK), WORK)  # others are graded again
+        query = sql.select(*RESULT.c["student", "lesson", "key"])
+        for student, lesson, key in read(self.engine, query, RESULT):
+            keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
+        for row in graded:
+            mine, seen = keys.get(row.student, {}), [Unchanged(*result) for result in row.seen]
+            if all(result.key in mine.get(result.lesson, ()) for result in seen):
+                works[row.student, row.work] = seen
         return works, keys
 
     def save(self, saving: Saving) -> list[LessonResult]:
@@ -135,23 +146,20 @@ class Gradebook:
         Where results differ, the newest's.
         """
         query = sql.select(*RESULT.c["lesson", "number", "title", "max_points", "graded"])
-        with transaction(self.engine) as database:
-            rows, _ = sound_rows(database, query.distinct(), RESULT)
+        rows = read(self.engine, query.distinct(), RESULT)
         newest = {row.lesson: row for row in sorted(rows, key=lambda row: row.graded)}
         in_order = sorted(newest.values(), key=lambda row: (row.number, row.lesson))
         return {row.lesson: (row.number, row.title, row.max_points) for row in in_order}
 
     def headers(self) -> list[str]:
         """The column headers of the rosters, each once."""
-        with transaction(self.engine) as database:
-            rows, _ = sound_rows(database, sql.select(LEARNER.c.columns), LEARNER)
-            headers = dict.fromkeys(header for row in rows for header in row.columns)
+        rows = read(self.engine, sql.select(LEARNER.c.columns), LEARNER)
+        headers = dict.fromkeys(header for row in rows for header in row.columns)
         return [header for header in headers if header != SECRET]
 
     def learners(self) -> list[ClassMember]:
         """The learners, by id, without their comments."""
-        with transaction(self.engine) as database:
-            rows, _ = sound_rows(database, sql.select(LEARNER).order_by(LEARNER.c.student), LEARNER)
+        rows = read(self.engine, sql.select(LEARNER).order_by(LEARNER.c.student), LEARNER)
         return [_member_of(LearnerRow(*row)) for row in rows]
 
     def grades(
@@ -181,18 +189,15 @@ class Gradebook:
 
         No transaction is open between two learners, so that writers need not wait.
         """
-        with transaction(self.engine) as database:
-            if student is not None:
+        if student is not None:
+            with transaction(self.engine) as database:
                 check_learner(database, student)
-                ids = [learner_id(student)]
-            else:
-                query = sql.select(*LEARNER.c["student", "columns"])
-                rows, _ = sound_rows(database, query, LEARNER)
-                ids = sorted(
-                    row.student
-                    for row in rows
-                    if section is None or in_section(row.columns, section)
-                )
+            ids = [learner_id(student)]
+        else:
+            rows = read(self.engine, sql.select(*LEARNER.c["student", "columns"]), LEARNER)
+            ids = sorted(
+                row.student for row in rows if section is None or in_section(row.columns, section)
+            )
         yield from self._by_learner(ids, None if lesson is None else [lesson])
 
     def _by_learner(
@@ -248,6 +253,24 @@ class Gradebook:
             for lesson, rows in by_lesson.items()
         }
 
+    def reviews(self) -> list[OverrideReview]:
+        """The current overrides, by learner, with the doubts about each."""
+        query = sql.select(CHANGE.c.student).where(CHANGE.c.kind == "override").distinct()
+        students = [row.student for row in read(self.engine, query, CHANGE)]
+        if not students:
+            return []
+        with transaction(self.engine) as database:
+            loaded = list(self._load(database, sorted(students), None))
+        reviews: list[OverrideReview] = []
+        for learner, by_lesson, instructions in loaded:
+            grades = (
+                counting_grade(learner, rows, instructions, self.rules)
+                for rows in by_lesson.values()
+            )
+            results = [grade.result for grade in grades]
+            reviews += instructions.review(learner.student, learner.name, results)
+        return reviews
+
     def history(
         self, student: str | None = None, lesson: str | None = None, after: int = 0
     ) -> Iterator[Change]:
@@ -279,20 +302,16 @@ class Gradebook:
         """
         query = sql.select(sql.func.max(CHANGE.c.id))
         query = query.where(*about_lesson(learner_id(student), lesson))
-        with transaction(self.engine) as database:
-            return database.execute(query).scalar() or 0
+        return read(self.engine, query, CHANGE)[0][0] or 0
 
     def last_entry(self) -> int:
         """The number of the newest entry of the history; 0 without any."""
-        with transaction(self.engine) as database:
-            return database.execute(sql.select(sql.func.max(CHANGE.c.id))).scalar() or 0
+        return read(self.engine, sql.select(sql.func.max(CHANGE.c.id)), CHANGE)[0][0] or 0
 
     def changed_since(self, number: int) -> list[tuple[int, str]]:
         """[(id, learner)] of the entries of the history with a greater number than this."""
         query = sql.select(*CHANGE.c["id", "student"]).where(CHANGE.c.id > number)
-        with transaction(self.engine) as database:
-            rows = database.execute(query.order_by(CHANGE.c.id))
-            return [(row.id, row.student) for row in rows]
+        return [tuple(row) for row in read(self.engine, query.order_by(CHANGE.c.id), CHANGE)]
 
     def secret(self, name: str) -> str:
         """A secret that belongs to this gradebook, made when it is first asked for."""
@@ -337,13 +356,12 @@ def open_gradebook(
     Raises UsageError if it does not exist and `create` is not set, if it has another schema, or if
     it is not a gradebook; MachineError if the database cannot be reached.
     """
-    with connect(where, create, reads) as engine:
+    with connect(where, create, reads) as (engine, schema):
         book = Gradebook(engine, rules or late.Rules())
-        is_older = upgrade.is_older(engine)
-        if is_older and reads:
+        if schema in OLDER and reads:
             with book.copied(besides=(BEGUN,)) as copy:
                 yield copy
         else:
-            if is_older:
+            if schema in OLDER:
                 upgrade.upgrade(engine)
             yield book

@@ -89,7 +89,7 @@ def more_time(extension: Extension | None) -> str:
 
 def read(root: Root) -> Rules:
     """The rules in a course's `tito.toml`. Raises UsageError for a setting that cannot work."""
-    block = settings.read_root(root.path).get("grading", {})
+    block = root.tables.get("grading", {})
     path = root.path / "tito.toml"
     zone = _zone(path, block.get("zone"))
     rules: dict[str, Any] = {key: Decimal(block[key]) for key in PERCENT if key in block}

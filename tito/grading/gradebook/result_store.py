@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from tito.grading.arrival import NOBODY, Arrived, merged
 from tito.grading.gradebook.counting import arrival_of, check_differences, counting_grade
 from tito.grading.gradebook.database import sound_rows, split_rows
 from tito.grading.gradebook.grade import Grade
@@ -17,6 +16,7 @@ from tito.grading.gradebook.late import Rules
 from tito.grading.gradebook.learners import LearnerRow, remember_learner
 from tito.grading.gradebook.tables import CHANGE, RESULT, TEXT, WORK, clean, learner_id, now, sql
 from tito.grading.result import LessonResult, Unchanged, packed
+from tito.grading.submission import NOBODY, Arrived, merged
 
 
 class ResultRow(NamedTuple):
@@ -133,7 +133,7 @@ def save(
     after = {lesson: list(before.get(lesson, ())) for lesson in lessons}
     written = _replace_rows(after, student, saving)
     if saving.work:
-        _write_work(database, student, saving, after)
+        _write_work(database, student, saving, after, is_there)
     if after == before:
         return [], []
     instructions = instructions_about(database, student) if is_there else Instructions([])
@@ -267,10 +267,16 @@ def _write_texts(database: sql.Connection, results: list[LessonResult]) -> None:
 
 
 def _write_work(
-    database: sql.Connection, student: str, saving: Saving, rows: dict[str, list[ResultRow]]
+    database: sql.Connection,
+    student: str,
+    saving: Saving,
+    rows: dict[str, list[ResultRow]],
+    is_there: bool,
 ) -> None:
     """Record that this work is graded, with its results. When one of them has been replaced by a
     result of other checks, the work is graded again.
+
+    is_there  whether the learner was known before
     """
     seen = [
         [file.lesson, file.key, file.entry, file.sha256]
@@ -278,7 +284,8 @@ def _write_work(
         if any(row.key == file.key for row in rows[file.lesson])
     ]
     place = {"student": student, "work": saving.work}
-    known, damaged = split_rows(database, sql.select(WORK.c.seen).filter_by(**place), WORK)
+    query = sql.select(WORK.c.seen).filter_by(**place)
+    known, damaged = split_rows(database, query, WORK) if is_there else ([], [])
     if [row.seen for row in known] != [seen]:
         if known or damaged:
             database.execute(sql.delete(WORK).filter_by(**place))

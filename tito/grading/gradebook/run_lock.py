@@ -44,11 +44,12 @@ class RunLock:
         """Save `begun`."""
         if begun == self.begun:
             return
-        self.begun = dict(begun)
+        before, self.begun = self.begun, dict(begun)
         rows = [(learner_id(student), work, deaths) for (student, work), deaths in begun.items()]
 
         def replace(database: sql.Connection) -> None:
-            database.execute(sql.delete(BEGUN))
+            if before:
+                database.execute(sql.delete(BEGUN))
             if rows:
                 database.execute(sql.insert(BEGUN).values(rows))
 

@@ -236,7 +236,7 @@ RESULT = sql.Table(
     sql.Column("title", Words, nullable=False),
     sql.Column("max_points", Whole, nullable=False),
     sql.Column("sha256", Name(64), nullable=False),
-    # arrival.Arrived: the first and last time that this file arrived, their source, a mark of
+    # submission.Arrived: the first and last time that this file arrived, their source, a mark of
     # lateness, and its own time
     sql.Column("arrived", Moment),
     sql.Column("latest", Moment),

@@ -21,11 +21,6 @@ RUBRIC = sql.Table(
 )
 
 
-def is_older(engine: sql.Engine) -> bool:
-    names = set(sql.inspect(engine).get_table_names())
-    return RUBRIC.name in names or not names >= TABLES.tables.keys()
-
-
 def upgrade(engine: sql.Engine) -> None:
     """Bring the gradebook up to date, once, also when several processes open it."""
 

@@ -14,8 +14,8 @@ from tito.grading.gradebook import late
 from tito.grading.gradebook.changes import ChangeOutcome
 from tito.grading.gradebook.enrollment import Enrollment
 from tito.grading.gradebook.exercise_table import ExerciseRow
-from tito.grading.gradebook.exports import Selection, is_strange
-from tito.grading.gradebook.grade import ClassMember, Comment, Grade, OverrideReview
+from tito.grading.gradebook.exports import Selection
+from tito.grading.gradebook.grade import ClassMember, Comment, Grade, OverrideReview, is_strange
 from tito.grading.gradebook.history import Change
 from tito.grading.gradebook.late import shown
 from tito.grading.gradebook.requested_changes import RequestedChange

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from tito.csv_tables import decoded, ours, table
 from tito.errors import UsageError
-from tito.grading.arrival import NOBODY, Arrived
 from tito.grading.lms import SYSTEMS, read_name
 from tito.grading.roster import ID, Learner, words_of
+from tito.grading.submission import NOBODY, Arrived
 from tito.grading.times import read_time
 
 TIME_COLUMNS = ("arrived", "submitted_at")  # of the instructor's own tables

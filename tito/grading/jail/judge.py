@@ -17,7 +17,7 @@ from typing import Any
 from tito.errors import TitoError
 from tito.grading.jail.jail import JailFailed
 from tito.grading.jail.jailed_check import CheckRunner, Subject
-from tito.grading.jail.modules import Code, answers_in, checks_hash, reference, version
+from tito.grading.jail.modules import Code, answers_in, checks_hash, reference
 from tito.grading.result import (
     NO_LESSON_FILE,
     NOT_HANDED_IN,
@@ -30,7 +30,7 @@ from tito.grading.result import (
 from tito.grading.setting import BOTH, OWN, REFERENCE, Setting, submission_seconds
 from tito.grading.submission import Contents
 from tito.lesson import course, outcome
-from tito.lesson.course import Entry
+from tito.lesson.course import Entry, version
 from tito.lesson.given_lines import lost_line_notes, name_lost_lines
 from tito.lesson.lesson_format import Check
 from tito.lesson.outcome import LeftOut, clean, left_out_sentences

@@ -9,7 +9,6 @@ import marshal
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from importlib import metadata
 
 from tito.errors import TitoError
 from tito.grading.result import Answer, ExerciseCell
@@ -254,9 +253,3 @@ def checks_hash(entry: Entry) -> str:
     return hashlib.sha256(
         json.dumps([graded, lesson.checks_source.text, lower, around]).encode()
     ).hexdigest()
-
-
-@functools.cache
-def version() -> str:
-    """Of tito, as it is installed: looking it up opens files."""
-    return metadata.version("tinytorch")

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from datetime import timezone
 from typing import Any
 
-from tito.grading.arrival import Arrived
 from tito.grading.lms.system import LessonGrade, Part, Submitters, System, Table
+from tito.grading.submission import Arrived
 from tito.grading.times import parse_time
 
 

@@ -8,8 +8,7 @@ from decimal import Decimal
 from typing import Any, Protocol
 
 from tito.csv_tables import normalised, ours
-from tito.grading.arrival import NOBODY, Arrived
-from tito.grading.submission import Upload
+from tito.grading.submission import NOBODY, Arrived, Upload
 
 
 class System(Protocol):

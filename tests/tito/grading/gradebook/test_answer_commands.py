@@ -35,7 +35,7 @@ def hand_in(root, student, answer, solved=True):
     entry = course.open_root(path).lesson("numbers")
     text = root.lesson("numbers").script.read_text("utf-8") if solved else entry.declared.released
     source = cells.parse(entry.script, text)
-    cell = source.task_cell("why")
+    cell = source.cell("why")
     entry.script.write_text(
         source.replaced(cell, lesson_format.answered(cell.source, answer)), "utf-8"
     )

@@ -19,7 +19,7 @@ from some_results import (
 
 from tito.errors import TitoError
 from tito.grading.gradebook import answers, enrollment, exports, feedback
-from tito.grading.gradebook.changes import apply_changes, review_overrides
+from tito.grading.gradebook.changes import apply_changes
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.gradebook.history import ChangedMeanwhile
 from tito.grading.gradebook.requested_changes import RequestedChange
@@ -63,7 +63,7 @@ def test_an_answer_counts_nothing_until_it_is_judged(book):
     assert [(c.old_points, c.new_points, c.check) for c in judged(book)] == [
         (3, Decimal("4.5"), "why")
     ]
-    assert review_overrides(book) == [], "it is no exception that one has to look at again"
+    assert book.reviews() == [], "it is no exception that one has to look at again"
 
 
 def test_an_empty_answer_needs_no_person(book):

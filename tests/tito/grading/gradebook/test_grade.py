@@ -6,7 +6,7 @@ import pytest
 from some_results import DAY, MONDAY, points, result, save, set_comment, set_points, set_time
 
 from tito.errors import TitoError
-from tito.grading.gradebook.changes import review_overrides, take_back_comment, used_comments
+from tito.grading.gradebook.changes import take_back_comment, used_comments
 from tito.grading.gradebook.history import ChangedMeanwhile
 
 
@@ -119,7 +119,7 @@ def test_an_extension_counts_at_once_and_one_for_the_lesson_before_one_for_all(b
 
 
 def doubts(book):
-    return {(one.student, one.check): one.doubt for one in review_overrides(book)}
+    return {(one.student, one.check): one.doubt for one in book.reviews()}
 
 
 def test_an_override_above_a_lowered_maximum_counts_as_the_maximum_and_is_doubted(book):
@@ -182,9 +182,9 @@ def test_what_holds_already_is_left_as_it_is_and_an_override_in_doubt_is_set_ane
     assert set_points(book, "ada", "numbers", 4).is_new
     assert not set_points(book, "ada", "numbers", 4, "ta2", "asked, too").is_new
     save(book, [result(points=(3, 3), key="new")], MONDAY, "me")
-    assert [one.doubt for one in review_overrides(book)] == ["below the 6 that are earned now"]
+    assert [one.doubt for one in book.reviews()] == ["below the 6 that are earned now"]
     assert set_points(book, "ada", "numbers", 4).is_new
-    assert [one.doubt for one in review_overrides(book)] == [""]
+    assert [one.doubt for one in book.reviews()] == [""]
 
 
 def test_a_grader_who_has_not_seen_the_last_change_sees_it_and_changes_nothing(book):

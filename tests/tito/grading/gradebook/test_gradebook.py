@@ -11,13 +11,13 @@ from types import SimpleNamespace
 import pytest
 from some_results import DAY, MONDAY, points, remember_roster, result, save, set_points
 
-from tito.grading.arrival import Arrived
 from tito.grading.gradebook import gradebook
 from tito.grading.gradebook.database import transaction
 from tito.grading.gradebook.gradebook import Gradebook, open_gradebook
 from tito.grading.gradebook.result_store import Saving
 from tito.grading.gradebook.tables import TEXT, sql
 from tito.grading.result import LessonResult, Unchanged, packed
+from tito.grading.submission import Arrived
 
 # Results
 

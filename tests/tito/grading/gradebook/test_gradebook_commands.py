@@ -356,23 +356,6 @@ def test_what_only_reads_leaves_the_gradebook_as_it_is(graded_course, words):
     assert (path.read_bytes(), sorted(graded_course.state.iterdir())) == before
 
 
-def test_the_history_has_the_change_of_a_grade_by_other_checks(graded_course):
-    with gradebook.open_gradebook(
-        graded_course.state / "gradebook.db", late.read(graded_course)
-    ) as book:
-        save(
-            book,
-            [result(points=(2, 2), key="new"), result(lesson="sums", points=(3, 2), key="new")],
-            None,
-            "me",
-            why="c1 was wrong",
-        )
-    line = tito(graded_course, "show", "--history")[0].splitlines()[-1]
-    assert re.search(r"ada  sums  graded  3 -> 5  by me: c1 was wrong; c1 0 -> 2", line)
-    *_, change = json.loads(tito(graded_course, "show", "--history", "--json")[0])
-    assert (change["lesson"], change["old_points"], change["new_points"]) == ("sums", 3, 5)
-
-
 def test_the_history_names_a_few_of_many_checks(graded_course):
     with gradebook.open_gradebook(
         graded_course.state / "gradebook.db", late.read(graded_course)
@@ -420,15 +403,6 @@ def test_the_exercises_are_shown_with_the_share_that_is_right(graded_course):
     assert (row["learners"], row["right"], row["mistake"]) == (2, 1, "")
 
 
-def test_the_history_of_changes_has_a_rise_that_an_override_hides(graded_course, monkeypatch):
-    monkeypatch.setenv("LOGNAME", "carol")
-    tito(graded_course, "set", "ada", "numbers", "--points", "5", "--why", "lab")
-    with gradebook.open_gradebook(graded_course.state / "gradebook.db") as book:
-        save(book, [result(points=(3, 3), key="mended")], None, "me")
-    out, _ = tito(graded_course, "show", "--history")
-    assert "graded 4 -> 6; the override to 5 by carol stays and hides the rise" in out
-
-
 def test_a_machine_without_a_login_name_asks_for_one(graded_course, tmp_path, monkeypatch):
     def nobody():
         raise OSError("No username set in the environment")
@@ -470,22 +444,6 @@ def damage(course, change):
     """Change a gradebook behind its back, with `change` of SQL."""
     with contextlib.closing(sqlite3.connect(course.state / "gradebook.db")) as database, database:
         assert database.execute(change).rowcount > 0
-
-
-@pytest.mark.parametrize("table", ["result", "learner", "change"])
-def test_a_damaged_row_is_named_and_the_other_learners_are_there(graded_course, tmp_path, table):
-    tito(graded_course, "set", "ada", "numbers", "--points", "1", "--why", "asked")
-    value = {"result": "value", "learner": "columns", "change": "replaced"}[table]
-    damage(graded_course, f"update {table} set {value} = '{{' where student = 'ada'")
-    place = graded_course.state / "gradebook.db"
-    out, said = tito(graded_course, "export")
-    assert [row["student"] for row in csv.DictReader(io.StringIO(out))] == ["bob"]
-    assert f"In the gradebook {place}, the row of the table {table} with" in said
-    assert "'{' is no record" in said and "ada is left out" in said and "--regrade" in said
-    out, said = tito(graded_course, "show")
-    assert "bob" in out and "ada" not in out and "ada is left out" in said
-    out, said = commands.tito(graded_course, "feedback", tmp_path / "pages")
-    assert "1 learner" in out and "ada is left out" in said
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 from tito.errors import TitoError
 from tito.grading.gradebook import late
 from tito.grading.gradebook.late import Extension, Rules, lateness, penalised, percent, reason
+from tito.lesson import course
 
 DUE = datetime(2026, 12, 1, 23, 59, tzinfo=timezone(timedelta(hours=1)))
 MINUTE = timedelta(minutes=1)
@@ -17,7 +18,7 @@ def rules(root, text):
     """The rules of a course whose tito.toml ends with `text`."""
     path = root.path / "tito.toml"
     path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
-    return late.read(root)
+    return late.read(course.open_root(root.path))
 
 
 def test_without_rules_nothing_is_late(small_course):

@@ -13,7 +13,6 @@ from small_course import NUMBERS, SUMS
 from some_results import DAY, MONDAY, RULES, points, result, save, set_points, set_time
 
 from tito.grading import run, views, workers
-from tito.grading.arrival import Arrived
 from tito.grading.gradebook import result_store
 from tito.grading.gradebook.gradebook import Gradebook, open_gradebook
 from tito.grading.gradebook.result_store import Saving
@@ -23,6 +22,7 @@ from tito.grading.intake.submission_times import Submitted
 from tito.grading.result import LessonResult, Unchanged
 from tito.grading.roster import Learner
 from tito.grading.setting import Setting
+from tito.grading.submission import Arrived
 from tito.settings import POLICIES
 
 HISTORIES = int(os.environ.get("TITO_HISTORIES", 8))  # random ones, under each policy

@@ -14,10 +14,10 @@ from small_course import NUMBERS, SUMS
 
 from tito.errors import TitoError
 from tito.grading import lms
-from tito.grading.arrival import NOBODY, Arrived, merged
 from tito.grading.intake.collect import find_submissions
 from tito.grading.intake.submission_times import Submitted, read_submitted
 from tito.grading.roster import Learner
+from tito.grading.submission import NOBODY, Arrived, merged
 
 BERLIN = ZoneInfo("Europe/Berlin")
 MONDAY, WEDNESDAY = (datetime(2026, 3, day, 12, tzinfo=timezone.utc) for day in (2, 4))

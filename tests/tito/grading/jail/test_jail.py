@@ -52,12 +52,6 @@ levels = pytest.mark.parametrize("level", LEVELS)
 walled = pytest.mark.parametrize("level", LEVELS[:-1])
 
 
-def test_bubblewrap_that_is_not_there_is_reported(monkeypatch):
-    monkeypatch.setattr(jails.shutil, "which", lambda name: None)
-    with pytest.raises(TitoError, match="does not work here: there is no program bwrap"):
-        Jail("bubblewrap")
-
-
 def test_a_jail_that_does_not_start_in_time_says_so(monkeypatch):
     monkeypatch.setattr(jails, "START_SECONDS", 0.001)
     with pytest.raises(MachineError, match="does not work here: timed out"):

@@ -147,66 +147,6 @@ def where(request, tmp_path):
     return tmp_path / "class.db"
 
 
-def test_two_assistants_share_a_class_and_a_killed_server_loses_nothing(browser, course, where):
-    fill(where)
-    graders = ("ta1", "ta2")
-    words = [f"--as={who}" for who in graders]
-    seen = {who: [] for who in graders}
-
-    def grade(pages, rounds):
-        """Both go on to the next and comment on it, at the same time."""
-        for _ in range(rounds):
-            for page in pages.values():
-                page.evaluate("() => { window.old = true; }")
-                page.keyboard.press("n")
-            for who, page in pages.items():
-                page.wait_for_function("() => !window.old")
-                if page.locator(".total").count():
-                    seen[who].append(page.locator("h1").inner_text())
-                    page.keyboard.press("c")
-                    page.keyboard.type(f"{who} looked.")
-                    press(page, "Control+Enter")
-
-    with Server(course, where, *words) as server, contextlib.ExitStack() as stack:
-        pages = {
-            who: stack.enter_context(opened(browser, f"{server.addresses[who]}?show=unopened"))
-            for who in graders
-        }
-        grade(pages, 5)
-        two_edits_of_one_thing(pages)
-        grade(pages, 1)
-        for page in pages.values():
-            assert "All of these submissions" in page.locator("[role=status]").inner_text()
-        server.process.send_signal(signal.SIGKILL)
-    said = comments(where)
-    assert sorted(name for names in seen.values() for name in names) == sorted(
-        f"Learner {one}" for one in CLASS
-    ), "each learner was given to one assistant only"
-    for who, names in seen.items():
-        for name in names:
-            assert said[name.split()[-1]] == [(f"{who} looked.", who)]
-
-
-def two_edits_of_one_thing(pages):
-    """Both set the points of one submission: the second sees the change of the first."""
-    here = [page.url for page in pages.values()]
-    place = here[0].partition("/of/")[2]
-    first, second = pages.values()
-    second.goto(here[1].partition("/of/")[0] + f"/of/{place}")
-    for page, points, why in ((first, "2", "talked"), (second, "1", "copied")):
-        page.keyboard.press("p")
-        page.keyboard.type(points)
-        page.keyboard.press("Tab")
-        page.keyboard.type(why)
-        press(page, "Enter")
-    told = second.get_by_role("alert").inner_text()
-    assert "ta1 changed this grade after you had opened it" in told
-    assert "c1 set to 2" in told and "talked" in told
-    assert second.locator("article [name=points]").first.input_value() == "1"
-    assert "5 of 9" in second.locator(".total").inner_text()
-    second.goto(here[1])
-
-
 def test_what_was_acknowledged_before_the_server_died_is_kept_once(course, where):
     """Two who send one form after the other; the server is killed among them, repeatedly.
     A request without an answer is sent again, unchanged.

@@ -2,12 +2,8 @@
 look most alike.
 """
 
-import io
 import json
 import re
-import shutil
-import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -271,41 +267,6 @@ def test_similar_as_a_table_as_json_and_as_pages(tmp_path):
     assert 'href="02-ada--copier.html"' in (tmp_path / "pages" / "index.html").read_text(
         encoding="utf-8"
     )
-
-
-def packed(folder):
-    """The zip (bytes) of a folder."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            archive.write(path, path.relative_to(folder))
-    return out.getvalue()
-
-
-@pytest.mark.parametrize(
-    "form", ["folder", "zip", "zip of zips", "folder of zips", "folder of tars", "clones"]
-)
-def test_submissions_are_compared_in_each_form_in_which_they_come(tmp_path, form):
-    made, where = tmp_path / "made", tmp_path / "class"
-    hand_in(made, ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)))
-    if form == "clones":
-        for folder in made.iterdir():
-            (folder / ".git").mkdir()
-            (folder / ".git" / "activations_dev.py").write_text("an older one", encoding="utf-8")
-    for folder in list(made.iterdir()) if " of " in form else ():
-        if form == "folder of tars":
-            with tarfile.open(made / f"{folder.name}.tar.gz", "w:gz") as archive:
-                archive.add(folder / "activations_dev.py", "work/activations_dev.py")
-        else:
-            (made / f"{folder.name}.zip").write_bytes(packed(folder))
-        shutil.rmtree(folder)
-    if form.startswith("zip"):
-        where = tmp_path / "class.zip"
-        where.write_bytes(packed(made))
-    else:
-        made.rename(where)
-    out, err = tito(REPOSITORY, "similar", where, "activations")
-    assert re.search(r"ada +copier +\d+%", out) and "not compared" not in err
 
 
 @pytest.mark.slow
