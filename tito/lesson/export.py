@@ -138,7 +138,7 @@ def _without_stubs(source: cells.Source, lesson: Lesson) -> list[cells.Cell]:
 
 
 def _notes_on_copies(source: cells.Source, lesson: Lesson) -> list[str]:
-    """A sentence for each exercise that is defined more than once."""
+    """A sentence for each exercise that is defined more than once, or inside itself."""
     notes = [
         f"{exercise.id} is in {_place(copy)} as released, and written in {_place(written)}, "
         "which counts."
@@ -153,6 +153,13 @@ def _notes_on_copies(source: cells.Source, lesson: Lesson) -> list[str]:
                 where = ", ".join(_place(cell, name) for cell in dict.fromkeys(places))
                 count = {2: "twice"}.get(len(places), f"{len(places)} times")
                 notes.append(f"{name} is defined {count}, in {where}: the last that runs counts.")
+            inside = re.compile(rf"^[ \t]+def {name}\b", re.M)
+            usual = inside.findall(exercise.cell.source)
+            if any(len(inside.findall(cell.source)) > len(usual) for cell in places):
+                notes.append(
+                    f"There is a `def {name}` inside `{name}`, which is never called: keep one of "
+                    "the two lines."
+                )
     return notes
 
 
@@ -281,6 +288,8 @@ def _damage(source: cells.Source, cell: cells.Cell, error: Exception, rows: set[
     lines = cell.source.split("\n")
     line = min(max(getattr(error, "lineno", None) or 1, 1), len(lines)) - 1
     what = getattr(error, "msg", None) or str(error) or "too deeply nested"
+    if lines[line].lstrip().startswith("```"):
+        what = "a line of Markdown, which begins or ends code in a chat; delete it"
     text = " ".join((getattr(error, "text", None) or lines[line]).split())[:80]
     problem = WorkError(
         f"{source.place(cell, line)}: syntax error: {what}" + (f": {text}" if text else "."),

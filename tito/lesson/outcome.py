@@ -229,6 +229,8 @@ def explain(name: str, text: str, call: str = "", nones: list[str] | None = None
         text = re.sub(r" \((?:unknown location|[^()]*\.py)\)", "", text)  # the path of a module
     sentence = f"{name}: {text}" if text else name
     sentence = f"{call} raised {sentence}" if call and nones is not None else sentence
+    if name == "TypeError" and " for ^: " in text:
+        return f"{sentence}. In Python `**` is the power, and `^` is another operator."
     if "NoneType" not in text:
         return sentence
     if nones:

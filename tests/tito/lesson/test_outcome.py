@@ -10,6 +10,8 @@ from tito.lesson import outcome
 
 AE = "AttributeError"
 NONE = "'NoneType' object has no attribute 'shape'"
+POWER = "In Python `**` is the power, and `^` is another operator."
+XOR = "unsupported operand type(s) for ^: 'float' and 'int'"
 NOT_USED = "x must not be NoneType"
 
 
@@ -26,6 +28,7 @@ NOT_USED = "x must not be NoneType"
         (AE, NONE, "", [], f"{AE}: {NONE}. Does a function lack its `return`?"),
         (AE, NONE, "", None, f"{AE}: {NONE}. Does a function lack its `return`?"),
         ("TypeError", NOT_USED, "", [], f"TypeError: {NOT_USED}"),
+        ("TypeError", XOR, "", [], f"TypeError: {XOR}. {POWER}"),
         ("ValueError", NONE, "", [], f"ValueError: {NONE}"),
     ],
 )  # fmt: skip

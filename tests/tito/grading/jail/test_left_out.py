@@ -162,6 +162,16 @@ KINDS = {
         3,
         r"double is defined twice, in cell 5 \(line \d+\), cell 6 \(line \d+\): the last that",
     ),
+    "inside itself": (
+        inside("    def double(x):\n        return 2 * x\n"),
+        5,
+        "There is a `def double` inside `double`, which is never called",
+    ),
+    "a fence": (
+        SOLVED.replace(DEFINED, DEFINED.replace("port\n", "port\n```python\n")),
+        5,
+        "a line of Markdown, which begins or ends code in a chat; delete it",
+    ),
     "no export": (
         SOLVED.replace(DEFINED, DEFINED.replace("#| export\n", "")),
         0,
