@@ -178,6 +178,8 @@ def test_the_gradient_has_one_partial_derivative_per_number():
             cause = ": the sign is wrong; subtract f at - h from f at + h"
         elif close(mine, 2 * wanted, 1e-6):
             cause = ": the two points are 2 h apart, so divide by 2 * h"
+        elif 0.9e-10 < mine / wanted < 1.1e-10:
+            cause = ": `/ 2 * h` divides by 2 and then multiplies by h; write `/ (2 * h)`"
         elif abs(mine) < 1e-3 * abs(wanted):
             cause = ": divide by the distance of the two points, 2 * h"
         elif mine:

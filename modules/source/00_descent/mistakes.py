@@ -130,12 +130,12 @@ gradient.append((f(up) - f(down)) / h)
 
 # %% numerical-gradient mistake brackets-forgotten: Writes / 2 * h, which divides by 2 and
 # multiplies by h.
-#> divide by the distance of the two points
+#> divides by 2 and then multiplies by h
 #- gradient.append((f(up) - f(down)) / (2 * h))
 gradient.append((f(up) - f(down)) / 2 * h)
 
 # %% numerical-gradient mistake not-divided: Does not divide at all.
-#> divide by the distance of the two points
+#> divides by 2 and then multiplies by h
 #- gradient.append((f(up) - f(down)) / (2 * h))
 gradient.append(f(up) - f(down))
 

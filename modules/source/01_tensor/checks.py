@@ -25,6 +25,8 @@ def has_common_shape(shapes, wanted, cause=""):
     assert isinstance(found, (tuple, str)), (
         f"{shapes} should broadcast to the tuple {wanted}, yours is {found!r}"
     )
+    if isinstance(found, tuple) and len(found) < len(wanted):
+        cause = "axes are missing; `zip` stops at the end of the shortest shape"
     assert found == wanted, (
         f"{shapes} should broadcast to {wanted}, yours is {found}{because(cause)}"
     )

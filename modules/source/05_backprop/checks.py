@@ -415,6 +415,7 @@ def test_every_node_comes_before_its_inputs():
             "node 3 was computed from node 2, node 4 from 3, node 5 from 4 and 2, and node 6 "
             f"from {', '.join(f'{n:g}' for n in data_of(inputs))}. Only the order 6, 5, 4, 3, "
             f"2 has every node before its inputs, your order is {got}"
+            + (": it is exactly reversed, newest first is right" if got == sorted(got) else "")
         )
 
 
