@@ -135,7 +135,7 @@ gradient.append((f(up) - f(down)) / h)
 gradient.append((f(up) - f(down)) / 2 * h)
 
 # %% numerical-gradient mistake not-divided: Does not divide at all.
-#> divides by 2 and then multiplies by h
+#> divide by the distance of the two points
 #- gradient.append((f(up) - f(down)) / (2 * h))
 gradient.append(f(up) - f(down))
 
