@@ -134,7 +134,8 @@ def test_lesson(
     report.verdict.seconds = round(time.perf_counter() - began, 3)
     _compare(report)
     _record(report)
-    _settle(report)
+    with suppress(WorkError):  # the verdict says what is wrong with the lesson
+        notebook_sync.settle(entry)  # the other file follows the one that was tested
     if page_of(entry).exists():
         from tito.learn import lesson_page  # which loads Markdown and Pygments
 
@@ -490,15 +491,3 @@ def _record_parts(entry: Entry, source: cells.Source, verdict: Verdict) -> None:
             if exercise.id in hashes and "not run" not in checks.values():
                 parts = record.setdefault("parts", {})
                 parts[exercise.id] = {"code": hashes[exercise.id], "checks": checks}
-
-
-def _settle(report: LessonReport) -> None:
-    """Bring notebook and script to the same state, after the one that counts was tested."""
-    entry, verdict = report.entry, report.verdict
-    with suppress(WorkError):  # the verdict says what is wrong with the lesson
-        if backup := notebook_sync.settle(entry):
-            follows = entry.script if verdict.source.endswith(".ipynb") else entry.notebook
-            verdict.notes.append(
-                f"{entry.relative(follows)} was brought up to date; what it "
-                f"held before is in {backup}"
-            )
