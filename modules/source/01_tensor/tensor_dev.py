@@ -107,7 +107,8 @@ def strides_of(shape):
     >>> strides_of((2, 3))
     (3, 1)
 
-    Source: Van der Walt, Colbert, Varoquaux, The NumPy array (2011), section "Strides".
+    Source: Van der Walt, Colbert, Varoquaux, The NumPy array (2011), section "The structure of
+    a NumPy array: a view on memory".
     """
     ### BEGIN SOLUTION
     strides, step = [], 1
@@ -357,7 +358,7 @@ def apply(op, *inputs, **options):
     >>> apply(np.add, Tensor([1.0, 2.0]), 0.5)
     Tensor([1.5, 2.5])
 
-    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 4.
+    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 5.
     """
     ### BEGIN SOLUTION
     arrays = ()

@@ -534,11 +534,11 @@ for unit in range(6):
 # %% [markdown]
 # ## GELU
 #
-# There is also a smooth relative of ReLU, which most transformers use. The *Gaussian error
-# linear unit* approaches 0 gradually on the left. It multiplies $x$ by the probability that a
-# standard normal number (a random number from the bell curve with mean 0 and standard
-# deviation 1) is below $x$. Computing this exactly needs the *error function* (`math.erf`).
-# The first GPT models used an approximation with tanh, and so do we:
+# There is also a smooth relative of ReLU, which BERT and the first GPT models use. The
+# *Gaussian error linear unit* approaches 0 gradually on the left. It multiplies $x$ by the
+# probability that a standard normal number (a random number from the bell curve with mean 0 and
+# standard deviation 1) is below $x$. Computing this exactly needs the *error function*
+# (`math.erf`). The first GPT models used an approximation with tanh, and so do we:
 #
 # $$\mathrm{gelu}(x) = \frac{x}{2}\left(1 +
 # \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$$
@@ -911,5 +911,6 @@ for activation in (ReLU(), Sigmoid(), Tanh(), GELU()):
 #
 # **In PyTorch**: `torch.nn.functional.relu`, `sigmoid`, `tanh`, `gelu(approximate="tanh")`,
 # `softmax(x, dim=-1)` and `log_softmax(x, dim=-1)`; the modules are `torch.nn.ReLU` and so on.
-# `axis` is called `dim` there and has no default. In PyTorch too, the derivative of `relu` at 0
-# is 0.
+# `axis` is called `dim` there: `torch.softmax` has no default for it, and the functions and
+# modules of `torch.nn` guess an axis and warn. In PyTorch too, the derivative of `relu` at 0 is
+# 0.

@@ -1129,4 +1129,5 @@ for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
 # `torch.nn.Sequential`, `torch.nn.Dropout`, `torch.nn.init.xavier_uniform_` and
 # `torch.nn.init.kaiming_normal_`. `torch.nn.Module` finds `torch.nn.Parameter`s and submodules
 # in attributes only; for a list or dict of them it has `torch.nn.ModuleList` and
-# `torch.nn.ModuleDict`, and a tensor is a buffer only if `register_buffer` announced it.
+# `torch.nn.ModuleDict`. A tensor becomes a buffer only through `register_buffer`, or as a
+# `torch.nn.Buffer`.

@@ -1000,4 +1000,5 @@ print(f"entropy of the answers: {entropy:.3f}")
 #
 # **In PyTorch**: `torch.nn.functional.mse_loss`, `binary_cross_entropy_with_logits` and
 # `cross_entropy`, and the classes under the same names. There the classes are the *second*
-# axis, labels must be `int64`, and rows with the label -100 are left out (`ignore_index`).
+# axis, labels must be `int64` or `uint8`, and rows with the label -100 are left out
+# (`ignore_index`).

@@ -204,7 +204,7 @@ def topological_order(root):
     >>> [float(t) for t in topological_order(y + y * y)]
     [20.0, 16.0, 4.0]
 
-    Source: Wengert, A simple automatic derivative evaluation program (1964).
+    Source: Cormen et al., Introduction to algorithms (3rd edition, 2009), section 22.4.
     """
     created, stack = {}, [root]
     while stack:
@@ -871,7 +871,7 @@ def shape_rules():
     ...                        axes=(1, 2, 0)).shape
     (2, 3, 4)
 
-    Source: a permutation and its inverse, e.g. numpy.argsort, "Notes".
+    Source: a permutation and its inverse, numpy.transpose, "Notes".
     """
     ### BEGIN SOLUTION
     derivative(reshape_forward, lambda g, out, x, shape: g.reshape(x.shape))

@@ -1054,7 +1054,8 @@ def cifar10(split="train"):
 # model computes, and the model waits while the loader reads. **Prefetching** means preparing
 # the next batches in a background *thread* while the model computes. It helps if the loader
 # waits for a disk or a network, or if NumPy works on large arrays. It does not help if the
-# loader runs Python code, because only one thread at a time can do so.
+# loader runs Python code, because only one thread at a time can do so (except in free-threaded
+# builds of Python).
 #
 # The thread and the program share a *bounded queue*. The thread, the *producer*, waits while
 # the queue is full; the program, the *consumer*, waits while it is empty. `BoundedQueue` is

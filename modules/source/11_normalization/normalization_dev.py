@@ -1061,7 +1061,7 @@ class Residual(Module):
     >>> Residual(lambda x: x * 10)(Tensor([1.0, 2.0]))
     Tensor([11., 22.])
 
-    Source: He, Zhang, Ren, Sun, Deep residual learning for image recognition (2016), 3.1.
+    Source: He, Zhang, Ren, Sun, Deep residual learning for image recognition (2016), 3.2.
     """
 
     def __init__(self, inner):

@@ -412,9 +412,9 @@ draw_tokens({"a line of text": ["It", " is", " ", "123", "45", ",", " ", " no", 
 # space before it; the exclamation mark.
 
 # %% [markdown]
-# The regular expression `WORDS` is similar to the one that GPT-2 uses. You can write `split`
-# without understanding it. It has five alternatives, separated by `|`, which are tried in this
-# order:
+# The regular expression `WORDS` is similar to the one that GPT-2 uses, but it cuts numbers
+# after three digits, as the one of GPT-4 does. You can write `split` without understanding it.
+# It has five alternatives, separated by `|`, which are tried in this order:
 #
 # - ` ?[^\W\d_]+` is letters, with a space before them if there is one. (A letter is a *word
 #   character*, `\w`, that is neither a digit nor `_`.)

@@ -237,9 +237,11 @@ figure = plot_stream(deviations)
 # In the picture of the last section, the pre-norm stream grows with every block. In a deep
 # stack it would be so large, even before training, that the results of the last blocks would
 # hardly change it. GPT-2 therefore starts with small weights, of standard deviation 0.02, and
-# with even smaller ones in the *last* layer of every branch. $L$ blocks have $2L$ branches, and
-# the variance of a sum of $2L$ independent results is the sum of their variances. So each last
-# layer is scaled by $1 / \sqrt{2L}$. Then the variance of the sum does not depend on $L$.
+# its paper scales those of the $N$ "residual layers" by $1 / \sqrt{N}$. We read this as nanoGPT
+# does: the *last* layer of every branch gets the smaller weights. $L$ blocks have $2L$
+# branches, and the variance of a sum of $2L$ independent results is the sum of their variances.
+# Scaling each last layer by $1 / \sqrt{2L}$ therefore makes the variance of the sum independent
+# of $L$.
 #
 # **Task.** Write `init_gpt`. The last layers of the two branches of a block are
 # `block.attention.out` and `block.mlp[2]`. The weights of embeddings and of the output layer
@@ -254,7 +256,7 @@ figure = plot_stream(deviations)
 # %% The initial weights of a GPT exercise="init"
 #| export
 def init_gpt(model, rng=None):
-    """Initialize the weights of a stack of transformer blocks as GPT-2 does, in place.
+    """Initialize the weights of a stack of transformer blocks as nanoGPT does, in place.
 
     model    a Module that contains L TransformerBlocks, L >= 1
     rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
@@ -271,7 +273,8 @@ def init_gpt(model, rng=None):
     >>> [round(float(block.mlp[n].weights.data.std()), 3) for n in (0, 2)]
     [0.02, 0.014]
 
-    Source: Radford et al. (2019), section 2.3; OpenAI's code for GPT-2.
+    Source: Radford et al. (2019), section 2.3, as nanoGPT reads it. (OpenAI's code for GPT-2
+    draws the positions with 0.01, and scales nothing.)
     """
     ### BEGIN SOLUTION
     rng, parameters = generator(rng), model.named_parameters()

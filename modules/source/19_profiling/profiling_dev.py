@@ -271,7 +271,7 @@ def race(functions, rounds, rng=None, clock=time.perf_counter):
     {'f': array([2., 1.])}
 
     Source: Mytkowicz et al., Producing wrong data without doing anything obviously wrong!
-    (2009), section 6, for random setups.
+    (2009), for "experimental setup randomization".
     """
     rng = generator(rng)
     ### BEGIN SOLUTION
@@ -855,7 +855,7 @@ class Profile(OperationProfile):
     >>> [row[:3] for row in profile.rows]
     [['0', 'matmul', 1], ['0', 'add', 1], ['', 'relu', 1]]
 
-    Source: torch.profiler.profile(with_modules=True).
+    Source: torch.profiler.profile(with_modules=True), which works only for TorchScript models.
     """
 
     def __init__(self, model=None, clock=time.perf_counter):

@@ -256,7 +256,7 @@ def group_scales(w, bits, group=None):
     array([[ 1., 10.],
            [ 2.,  1.]], dtype=float16)
 
-    Source: Dettmers et al., LLM.int8() (2022), section 2; Frantar et al. (2023), section 4.
+    Source: Dettmers et al., LLM.int8() (2022), section 2; Frantar et al. (2023), section 5.
     """
     ### BEGIN SOLUTION
     group = len(w) if group is None else group
@@ -725,7 +725,7 @@ def inverse_factor(x, damping=0.01):
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
 
-    Source: Frantar et al., GPTQ (2023), section 3.3, "Cholesky reformulation".
+    Source: Frantar et al., GPTQ (2023), section 4, "Step 3: Cholesky Reformulation".
     """
     ### BEGIN SOLUTION
     x = np.asarray(x, np.float64)
@@ -896,7 +896,7 @@ class Observer:
     >>> observer.low, observer.high
     (-1.0, 5.0)
 
-    Source: torch.ao.quantization.MinMaxObserver; Krishnamoorthi (2018), section 3.1.
+    Source: torch.ao.quantization.MinMaxObserver; Krishnamoorthi (2018), section 2.5.
     """
 
     def __init__(self, percentile=100.0):
@@ -1243,8 +1243,8 @@ for bits in (8, 4, 3, 2):
 # 3. Which distribution of bits over the layers do you find that lies below the lowest of the
 #    four curves? Choose it with training text, and measure it once on the test text.
 #
-# PyTorch has the same parts: `torch.quantize_per_tensor`, `torch.ao.quantization` with
-# observers and `quantize_dynamic`, and `torch.fake_quantize_per_tensor_affine` with the
-# straight-through estimator. Its int8 range begins at -128. GPTQ and packed 4-bit weights are
-# in the libraries *torchao* and *GPTQModel*. The format `q4_0` of *llama.cpp* has 4.5 real
-# bits, as our groups of 32.
+# PyTorch 2.13 has the same parts, `torch.quantize_per_tensor` and the observers and
+# `quantize_dynamic` of `torch.ao.quantization`, but both are deprecated: their successor is
+# `quantize_` of *torchao*. `torch.fake_quantize_per_tensor_affine` has the straight-through
+# estimator. PyTorch's int8 range begins at -128. GPTQ and packed 4-bit weights are in *torchao*
+# and *GPTQModel*. The format `q4_0` of *llama.cpp* has 4.5 real bits, as our groups of 32.
