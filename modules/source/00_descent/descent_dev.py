@@ -3,7 +3,7 @@
 #
 # At the end of this lesson you train a small neural network. The network gets two numbers, the
 # position of a point, and answers which of two groups the point belongs to. You do not draw the
-# curve between the groups: your program finds it from 26 examples.
+# curve between the groups, because your program finds it from 26 examples.
 
 # %% tags=["payoff"]
 #| default_exp core.descent
@@ -25,10 +25,10 @@ draw_goal();
 #
 # ## The model
 #
-# Before we can train, we need a model. A **model** is a function with adjustable numbers in it.
-# The **parameters** of a model are these adjustable numbers. Our first model is a line, $w x +
-# b$. Its parameters are the *weight* $w$ and the *bias* $b$; $x$ is its input. A later model
-# will have two inputs, so write this one for any number of inputs:
+# Before we can train, we need something to train. A **model** is a function with adjustable
+# numbers in it. The **parameters** of a model are these adjustable numbers. Our first model is
+# a line, $w x + b$. Its parameters are the *weight* $w$ and the *bias* $b$; $x$ is its input.
+# Because a later model will have two inputs, write this one for any number of inputs:
 #
 # $$w_1 x_1 + w_2 x_2 + \dots + w_n x_n + b$$
 #

@@ -3,9 +3,9 @@
 #
 # The picture below shows ten handwritten digits. Above each one is the answer of a neural
 # network, which had not seen these images before. Each image of 8 by 8 pixels is a row of 64
-# numbers. Everything the network does fits in three lines of code: two matrix products, two
+# numbers, so everything the network does fits in three lines of code: two matrix products, two
 # additions, a maximum with 0, and the index of the largest score. You do not have to understand
-# the code yet: the chapter explains shapes, axes and the operator `@`.
+# the code yet, because the chapter explains shapes, axes and the operator `@`.
 
 # %% tags=["payoff"]
 #| default_exp core.tensor
@@ -39,9 +39,9 @@ plt.show()
 # %% [markdown]
 # The images, the *weights* (`W1`, `b1`, `W2` and `b2`) and the results are all arrays of
 # numbers. An array library stores arrays and computes with all elements of an array at once. In
-# this chapter you build one on top of NumPy: the class `Tensor`. At the end it runs the network
-# of the picture. In later lessons the same class also computes *gradients*, which a network
-# needs to learn its weights from examples.
+# this chapter you build one on top of NumPy, the class `Tensor`, which at the end runs the
+# network of the picture. In later lessons the same class also computes *gradients*, which a
+# network needs to learn its weights from examples.
 #
 # **You need** Python and a little NumPy. **You write** nine short functions: two for strides
 # and broadcasting, the one that runs every operation, two for reductions, two for reshaping and

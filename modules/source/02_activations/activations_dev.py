@@ -43,8 +43,9 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # The network was not trained: its first layer is random, and its second layer was computed by
 # *least squares*, the method that fits a line to points. The black lines are its decision
 # boundary. A *classifier* is a function that chooses one of several answers. A **decision
-# boundary** is the set of inputs at which a classifier changes from one answer to another. To
-# have a bent boundary, a network needs a nonlinear function between its layers.
+# boundary** is the set of inputs at which a classifier changes from one answer to another.
+# Unless there is a nonlinear function between its layers, a network cannot have a bent
+# boundary.
 #
 # **You need** 01 (Tensor). **You write** `relu`, `sigmoid`, `tanh`, `gelu`, `softmax` and
 # `log_softmax`, and the module classes `ReLU` and `Softmax`. You also choose, by hand, the
@@ -583,9 +584,7 @@ def gelu(x):
 check("gelu")
 
 # %% [markdown]
-# Here are all four activation functions, and below them their derivatives, computed with your
-# functions. Predict first: which derivatives rise above 1, which fall below 0, and which come
-# close to 0 on *both* sides?
+# Here are all four activation functions, computed with your code:
 
 # %%
 line = Tensor(np.linspace(-5, 5, 401))
@@ -598,6 +597,10 @@ for name, place in (("relu, gelu", (0.2, 2.6)), ("sigmoid", (-4.8, 0.2)),
     axes.text(*place, name)
 # alt: relu and gelu leave the picture at the upper right; sigmoid rises from 0 to 1 and tanh
 # from -1 to 1, both flat at both ends. gelu dips a little below 0 left of 0.
+
+# %% [markdown]
+# The next picture shows their derivatives. Predict: which of them rise above 1, which fall
+# below 0, and which come close to 0 on *both* sides?
 
 # %% tags=["answer"]
 figure, axes = panel("their derivatives", "x", "derivative", xlim=(-5, 5))

@@ -2,10 +2,10 @@
 # # 03. Layers
 #
 # How do you build a network of many layers, and which numbers should it start with? The picture
-# shows that the second question matters. It compares three untrained networks. Each has twenty
-# layers with tanh, and all get the same inputs. Only the standard deviation (std) of their
-# random weights differs. Each blue shape is a histogram of the outputs of one layer: the wider
-# it is at a value, the more outputs have that value.
+# shows that the second question matters. It compares three untrained networks of twenty layers
+# with tanh, which get the same inputs and differ only in the standard deviation (std) of their
+# random weights. Each blue shape is a histogram of the outputs of one layer: the wider it is at
+# a value, the more outputs have that value.
 
 # %% tags=["payoff"]
 #| default_exp core.layers
@@ -31,8 +31,8 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 # layer.
 
 # %% [markdown]
-# In the first network all outputs become almost 0. In the third most are close to −1 or 1,
-# whatever the input is. Only in the second network do the last outputs still carry usable
+# In the first network all outputs become almost 0, while in the third most are close to −1 or
+# 1, whatever the input is. Only in the second network do the last outputs still carry usable
 # information about the input, so only this one can be trained well.
 #
 # A **parameter** is a number, or an array of numbers, that training changes. In this chapter
@@ -178,7 +178,7 @@ def identity(x):
 # weights have standard deviation 0.01? And if they have 0.2? In the picture, a line is blue if
 # it ends near where it began, and red otherwise.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 curves = {std: activation_stds(std, identity) for std in (0.01, 0.05, 0.1, 0.2)}
 plot_stds(curves, "linear layers, by the std of the weights")
 # caption: Each layer repeats the error of the scale, so a small error becomes huge.
@@ -188,10 +188,12 @@ plot_stds(curves, "linear layers, by the std of the weights")
 
 # %% [markdown]
 # Weights with std 0.01 multiply the standard deviation by $\sqrt{100} \cdot 0.01 = 0.1$ in each
-# layer, and by $0.1^{20} = 10^{-20}$ in twenty layers. **Exploding and vanishing activations**
-# are outputs of layers that grow or shrink by a constant factor per layer, until they carry no
-# usable information. The factor is 1 when $\mathrm{var}(w) = 1 / \text{fan-in}$. For 100 inputs
-# that is a standard deviation of $1/\sqrt{100} = 0.1$, the level line of the picture.
+# layer, and by $0.1^{20} = 10^{-20}$ in twenty layers.
+#
+# **Exploding and vanishing activations** are outputs of layers that grow or shrink by a
+# constant factor per layer, until they carry no usable information. The factor is 1 when
+# $\mathrm{var}(w) = 1 / \text{fan-in}$. For 100 inputs that is a standard deviation of
+# $1/\sqrt{100} = 0.1$, the level line of the picture.
 
 # %% [markdown]
 # ## Xavier initialization
@@ -735,7 +737,7 @@ for path, part in traverse(TwoHeads()):
 # operation that computed it, or None). Predict both for a parameter, for a buffer, and for a
 # result computed from each of them.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 parameter, buffer = Variable([2.0, 3.0]), Tensor([0.5, 0.25])
 for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
                      ("buffer", buffer), ("buffer * 2", buffer * 2)]:
@@ -744,10 +746,11 @@ for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
 
 # %% [markdown]
 # Only a parameter requires a gradient and has no creator. But a buffer and `buffer * 2` look
-# the same, because an operation without gradients is not recorded. So do not store such a
-# result in the module. It would be saved as one more buffer, and a new network, which does not
-# have it, could not load the saved numbers. Store `result.numpy()` instead: an array is neither
-# a parameter nor a buffer.
+# the same, because an operation without gradients is not recorded.
+#
+# Do not store a result that was computed from buffers in the module: it would be saved as one
+# more buffer, and a new network, which does not have it, could not load the saved numbers.
+# Store `result.numpy()` instead, because an array is neither a parameter nor a buffer.
 #
 # For a buffer that never changes, `self.mean = Tensor(...)` is enough, as in `TwoHeads`. If
 # `forward` assigns new values, register the buffer in `__init__`:
@@ -1004,7 +1007,7 @@ print("after outer.eval(),           the inner layer has training =", outer[0][0
 # If a fifth of the inputs are dropped in training, the sums in the next layer become smaller.
 # Predict the mean of these sums in training, divided by their mean in evaluation mode:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 rng = np.random.default_rng(1)
 ones = Tensor(np.ones((2000, 100), "float32"))
 weights = Tensor(rng.uniform(0, 1, (100, 1)).astype("float32"))
@@ -1013,9 +1016,11 @@ print(f"evaluation {float(linear(ones, weights).mean()):.1f}, "
       f"training {float(linear(ones * kept, weights).mean()):.1f}")
 
 # %% [markdown]
-# In training the mean is 0.8 times the mean in evaluation mode. The next layer would adapt to
-# these smaller sums, and then get larger ones in evaluation mode. So in training, the inputs
-# that are not dropped are divided by $1 - p$. Then the mean is the same in both modes.
+# In training the mean is 0.8 times the mean in evaluation mode.
+#
+# The next layer would adapt to the smaller sums, and then get larger ones in evaluation mode.
+# To make the mean the same in both modes, the inputs that are not dropped in training are
+# divided by $1 - p$.
 #
 # **Task.** Write `Dropout.forward`. Draw the random numbers from `self.rng`, a generator that
 # only this layer uses. So the elements that it drops do not depend on the other layers.

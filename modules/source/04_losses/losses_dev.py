@@ -1,10 +1,10 @@
 # %% [markdown]
 # # 04. Losses
 #
-# A network is almost certain that the answer is "no": its logit is -8. The right answer is
-# "yes". Below, the network is trained on this one example with two different losses. With the
-# first loss it answers "yes" after 9 steps, with the second after 1,507. Both losses are
-# smallest for the same answer. Why is one so much faster?
+# A network is almost certain that the answer is "no": its logit is -8. The right answer,
+# however, is "yes". Below, the network is trained on this one example with two different
+# losses. With the first loss it answers "yes" after 9 steps, with the second after 1,507,
+# although both losses are smallest for the same answer. Why is one so much faster?
 
 # %% tags=["payoff"]
 #| default_exp core.losses
@@ -42,8 +42,8 @@ axes.text(1.2, 0.6, "yes");
 
 # %% [markdown]
 # A **loss function** takes predictions and targets, and computes one number that says how wrong
-# the predictions are. Training uses the derivative of the loss to make that number smaller. So
-# training never corrects an error that the loss does not measure, and it stops where the
+# the predictions are. Because training uses only the derivative of the loss to make that number
+# smaller, it never corrects an error that the loss does not measure, and it stops where the
 # derivative is 0.
 #
 # **You need** 01 (Tensor) and 02 (Activations). **You write** `mse_loss`,
@@ -61,7 +61,7 @@ axes.text(1.2, 0.6, "yes");
 # Below, a network predicts the prices of three houses, in units of 100,000. Each prediction is
 # exactly right. Predict the loss before you run:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 predictions = Tensor([[1.0], [2.0], [3.0]])  # as a network returns them: one column
 prices = Tensor([1.0, 2.0, 3.0])
 print(((predictions - prices) ** 2).mean())
@@ -343,10 +343,10 @@ for z, *row in zip(logits, unclipped, clipped_7, stable):
 # %% [markdown]
 # ## Cross-entropy or squared error?
 #
-# You could also compare the probability with the target by `mse_loss`. The minimum is at the
-# same place, but training depends on the derivative. The right answer below is yes. Look at
-# $z = -8$, where the network is sure that the answer is no. Predict which of the two curves is
-# steep there, and which one is flat.
+# You could also compare the probability with the target with `mse_loss`. The minimum is at the
+# same place, but training depends on the derivative. The right answer below is yes, while at $z
+# = -8$ the network is sure that it is no. Predict which of the two curves is steep there, and
+# which one is flat.
 
 # %% tags=["answer"]
 from tinytorch.core.activations import numerical_derivative
@@ -468,7 +468,7 @@ check("log-sum-exp")
 # classes with -1, and that another numbers its three classes 1, 2, 3. Predict what the code
 # prints for the labels -1 and 3:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 row = np.array([0.1, 0.2, 0.7])
 print(row[-1])
 try:
@@ -477,9 +477,10 @@ except IndexError as error:
     print(error)
 
 # %% [markdown]
-# The label -1 raises no error: the network would learn "unknown" as the last class. So we check
-# labels before we use them. The check of their dtype and shape is given. Its docstring says
-# what it refuses.
+# The label -1 raises no error: the network would learn "unknown" as the last class.
+#
+# We therefore check labels before we use them. The check of their dtype and shape is given, and
+# its docstring says what it refuses.
 
 # %%
 #| exporti
@@ -680,8 +681,8 @@ draw_cross_entropy_gradient([2.0, 1.0, 0.0], label=1)
 # the logits after one step, 1.33, 1.76, -0.09, and the loss before and after, 1.41 and 0.596.
 
 # %% [markdown]
-# A step against the gradient raises the logit of the true class and lowers the other logits, by
-# the same amount in total. Check two of the numbers with a central difference:
+# A step against the gradient raises the logit of the true class and lowers the others, and the
+# changes sum to 0. Check two of the numbers with a central difference:
 
 # %%
 logits, h = np.array([2.0, 1.0, 0.0]), 1e-5
@@ -746,8 +747,8 @@ check("cross-entropy")
 # %% [markdown]
 # What does one operation save? Below is the same formula written with Tensor operations. Both
 # are run on 64 rows of 1000 classes. `cost` counts two things: the recorded operations, and the
-# numbers that they keep in memory for the derivatives. For each of the two, predict how many
-# times larger it is for `composed`.
+# numbers that they keep in memory for the derivatives. Predict how many times more operations
+# and numbers `composed` needs.
 
 # %%
 import time
@@ -787,8 +788,8 @@ for name, loss in [("composed", composed), ("one operation", cross_entropy)]:
 
 # %% [markdown]
 # The forward passes take about the same time, because NumPy computes the same exponentials. One
-# operation keeps fewer numbers in memory until the derivatives are computed (lesson 06), which
-# then reads one large array instead of several.
+# operation also keeps fewer numbers until the backward pass (lesson 06), which then reads one
+# large array instead of several.
 
 # %% [markdown]
 # ## Loss modules
@@ -886,9 +887,8 @@ for classes in (2, 10, 1000, 50_000):
 
 # %% [markdown]
 # The loss is $\ln C$, the entropy of a uniform distribution. If the first loss of a training
-# run is far above $\ln C$, the problem is not necessarily hard: the initial logits are too
-# large. You can also compute a number of classes from a loss $L$: the network does as well as
-# guessing among $e^L$ equally likely classes.
+# run is far above $\ln C$, the initial logits are too large, although the problem need not be
+# hard. A loss of $L$ is as good as guessing among $e^L$ equally likely classes.
 #
 # Next, take rows of ten logits: the logit of the true class, and nine equal logits for the
 # wrong classes. The *margin* is the true logit minus a wrong one. Predict by how much the loss

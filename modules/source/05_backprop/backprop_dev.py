@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 05. Backpropagation
 #
-# In lesson 00, each training step computed the loss 50 times, twice for each of 25 parameters.
-# For the 734,336 parameters of the GPT in lesson 15, it would be 1,468,672 times.
+# In lesson 00, each training step computed the loss 50 times, twice for each of 25 parameters,
+# while the 734,336 parameters of the GPT in lesson 15 would need it 1,468,672 times.
 # **Backpropagation** computes the derivatives with respect to all parameters in one pass
 # through the computation. The picture shows a network of 105 parameters after 100 such steps.
 # At the end, your own code trains it.
@@ -30,8 +30,8 @@ draw_boundary(trained, points, targets, "105 parameters, 100 steps");
 # and 16 square points on a ring outside it.
 
 # %% [markdown]
-# Nearly every neural network is trained with backpropagation. You write it in plain Python, and
-# train the network of lesson 00 with it first.
+# Nearly every neural network is trained with backpropagation. You write it in plain Python,
+# because then every step of it can be read, and train the network of lesson 00 with it first.
 #
 # **You need** 00 (Gradient descent): derivatives, gradients and training. **You write** numbers
 # that record how they were computed, the backward pass, a training step, and networks of any
@@ -1032,7 +1032,7 @@ check("forward-mode")
 # of passes. The next cell counts the multiplications, first for 25 inputs and one result, then
 # for one input and 25 results. Which mode needs fewer in each case?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 def compare(inputs, outputs):
     """Print the cost of all derivatives of all outputs, in both modes."""
     forward = len(inputs) * sum(len(node._prev) for node in forward_order(outputs))

@@ -2,8 +2,8 @@
 # # 06. Autograd
 #
 # A network with 337 parameters separates two half-moons of points. The derivatives of its loss
-# were worked out on paper and written down in NumPy (in `tinytorch/pictures/autograd.py`). With
-# another activation function, or another loss, they would be wrong.
+# were worked out on paper and written down in NumPy (in `tinytorch/pictures/autograd.py`), so
+# with another activation function, or another loss, they would be wrong.
 
 # %% tags=["payoff"]
 from tinytorch.pictures.autograd import forward, plot_decision, train_by_hand, two_moons
@@ -17,10 +17,10 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 # %% [markdown]
 # **Automatic differentiation**, *autograd* for short, computes the exact derivatives of a
 # program by applying the chain rule to each of its operations, so you need not derive a
-# gradient by hand again. In this chapter you write it for tensors. You use *reverse mode*, also
-# called *backpropagation*: it computes all derivatives of a loss in about twice the time that
-# the loss itself takes. At the end, your autograd trains a network like the one in the picture.
-# Nothing in the code of autograd refers to that network, so it works for any other.
+# gradient by hand again. In this chapter you write it for tensors, in *reverse mode* or
+# *backpropagation*, which computes all derivatives of a loss in about twice the time that the
+# loss itself takes. At the end, your autograd trains a network like the one in the picture.
+# Because nothing in its code refers to that network, it works for any other.
 #
 # **You need** 01 (Tensor), 04 (losses) and 05, which did this for single numbers; for the last
 # section also 02 (activations) and 03 (layers). **You write** the rules of the operations, the
@@ -169,7 +169,7 @@ def arithmetic_rules():
 check("arithmetic")
 
 # %%
-z = x / y  # at x = 5, y = 3; the rule for y contains a minus and can use out: -g * out / y
+z = x / y  # at x = 5, y = 3
 g = np.float32(1)
 for name, rule in zip("xy", table.rules_of(z, g)):
     print(f"dz/d{name} =", rule(g, z.data, x.data, y.data))
@@ -387,7 +387,7 @@ draw_graph(z, x=x, y=y)
 # $(f(x + h) - f(x - h)) / (2h)$. Predict the best step $h$ for each. (The step becomes smaller
 # to the right.)
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.pictures.drawing import panel
 
 h = 10.0 ** -np.arange(1, 13)
@@ -586,7 +586,7 @@ except RuntimeError as error:
 # Predict: is the gradient of the bias the sum over the rows, or their mean? The code below
 # takes as loss the sum of `g` times the output, and changes the first of the four biases by 1:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.pictures.autograd import draw_bias_gradient
 
 batch, bias, changed = np.zeros((3, 4)), np.array([0.5, -1, 2, 0]), np.array([1.5, -1, 2, 0])
@@ -682,8 +682,7 @@ derivative(power, derivatives.base_rule, derivatives.exponent_rule)
 # of them: for `relu` at 0 it could be any number from 0 to 1, and PyTorch returns 0.
 #
 # `maximum(a, b)` copies one of its inputs, so the gradient goes to that one. Now let `a` equal
-# `b`: if both grow by $\varepsilon$, so does the result. Predict what the two gradients must
-# add up to.
+# `b`: if both grow by $\varepsilon$, so does the result. Predict the sum of the two gradients.
 #
 # **Task.** Write the rules of `maximum minimum absolute relu clip where`. The docstring says
 # which subgradient is wanted.
@@ -889,17 +888,18 @@ check("shapes")
 # some elements, one of them twice. An element that was not picked has gradient 0; one that was
 # picked twice receives two contributions. Predict what NumPy prints:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 full = np.zeros(4)
 full[[2, 0, 2]] += np.array([1.0, 10.0, 100.0])
 print(full)
 
 # %% [markdown]
-# The 1 is lost: NumPy adds to each element once. `np.bincount(positions, weights, length)`
-# takes two flat arrays, and adds up the weights that have the same position. To get the
-# positions, fill an array of the shape of `x` with 0, 1, 2, ..., and apply `index` to it. You
-# need this only if `derivatives.can_repeat(index)` is True: a list or an array of integers may
-# repeat a position, a slice or a mask cannot.
+# The 1 is lost: NumPy adds to each element once.
+#
+# `np.bincount(positions, weights, length)` adds up the weights that have the same position, in
+# flat arrays. To get the positions, fill an array of the shape of `x` with 0, 1, 2, ..., and
+# apply `index` to it. You need this only if `derivatives.can_repeat(index)`: a list or an array
+# of integers may repeat a position, a slice or a mask cannot.
 #
 # **Task.** Write the rule of `take_forward(x, index=...)`, which computes `x[index]`.
 

@@ -2,7 +2,7 @@
 # # 08. Training
 #
 # A network was trained for 60 *epochs*: 60 passes over the same 60 training points. Its loss on
-# these points kept falling. Its loss on 300 *other* points did not:
+# these points kept falling, while its loss on 300 *other* points did not:
 
 # %% tags=["payoff"]
 from tinytorch.pictures.training import example_history, plot_learning_curve
@@ -239,15 +239,16 @@ for name, (inputs, targets) in [("training", train_batches[0]),
 #
 # Counting with NumPy has a trap. Predict what the next cell prints.
 
-# %% tags=["demonstration", "answer"]
+# %% tags=["demonstration", "answer", "explained"]
 counts = np.zeros(3, int)
 counts[[0, 0, 0, 2]] += 1
 print(counts)
 
 # %% [markdown]
 # Index 0 occurs three times, but its count is only 1: `counts[index] += 1` reads all elements
-# first, adds 1 to each, and writes them back. `np.add.at(counts, index, 1)` adds 1 for each
-# occurrence.
+# first, adds 1 to each, and writes them back.
+#
+# `np.add.at(counts, index, 1)` adds 1 for each occurrence.
 #
 # **Task.** Write `confusion_matrix`.
 

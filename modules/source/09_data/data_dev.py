@@ -2,9 +2,8 @@
 # # 09. Data
 #
 # How should data be prepared for a model? The picture shows the accuracy of one classifier on
-# 1,797 handwritten digits, in four experiments. The classifier is always the same. The
-# experiments differ in which fifth of the digits is the test set, and in which images are
-# shifted.
+# 1,797 handwritten digits, in four experiments. While the classifier is always the same, what
+# changes is which fifth of the digits is the test set, and whether images are shifted.
 
 # %% tags=["payoff"]
 #| default_exp core.data
@@ -263,11 +262,11 @@ check("random-split")
 # %% [markdown]
 # ## Stratified splits
 #
-# A random split can go wrong when it is small. **Class imbalance** means that some classes have
-# many more examples than others. Even if the classes of a data set are balanced, a small random
-# part of it can be imbalanced. Suppose a data set has 1,000 digits, 100 of each class. We draw
-# 100 of the 1,000 at random, and repeat this a thousand times. Predict the smallest and the
-# largest number of sevens among the 100.
+# A random split can go wrong when a part is small. **Class imbalance** means that some classes
+# have many more examples than others. Even if the classes of a data set are balanced, a small
+# random part of it can be imbalanced. Suppose a data set has 1,000 digits, 100 of each class.
+# We draw 100 of the 1,000 at random, and repeat this a thousand times. Predict the smallest and
+# the largest number of sevens among the 100.
 
 # %% tags=["answer"]
 labels, rng = np.repeat(np.arange(10), 100), np.random.default_rng(0)
@@ -399,7 +398,7 @@ print(math.ceil(1438 / 64), "batches;", 1438 - 1438 // 64 * 64, "examples are le
 # %% [markdown]
 # A short last batch can be a problem: its gradient is noisy, and a layer that computes
 # statistics over the batch cannot use a single example. The option `drop_last` omits a short
-# last batch. With shuffling, each epoch omits other examples.
+# last batch. With shuffling, each epoch omits different examples.
 #
 # **Task.** Write `batches`.
 
@@ -874,7 +873,7 @@ figure = show_images(means.reshape(10, 1, 8, 8), range(10))
 # We choose among them by their accuracy on the validation images, and on the same images
 # shifted by up to one pixel. Predict which baseline is best.
 
-# %% tags=["demonstration", "answer"]
+# %% tags=["demonstration", "answer", "explained"]
 from tinytorch.pictures.data import nearest_mean, nearest_neighbour
 
 
@@ -899,7 +898,9 @@ for name, classify in baselines.items():
           f"shifted {accuracy(classify, moved):.1%}")
 
 # %% [markdown]
-# The last baseline is best overall. We evaluate only this one on the test set, once:
+# The last baseline is best overall.
+#
+# We evaluate only the best one on the test set, once:
 
 # %% tags=["demonstration"]
 print(f"test {accuracy(baselines['with shifted copies'], test):.1%}")
@@ -907,7 +908,7 @@ print(f"test {accuracy(baselines['with shifted copies'], test):.1%}")
 # %% [markdown]
 # ## Synthetic data sets
 #
-# To try an idea, points in the plane are often enough, and you can draw the result. Each of
+# Points in the plane are often enough to try an idea, and the result can be drawn. Each of
 # these four functions returns a `TensorDataset` of float32 points (n, 2) and class labels.
 
 # %%

@@ -3,8 +3,9 @@
 #
 # Why does a network of 20 layers not learn, and what makes it learn? The plot shows the loss of
 # three networks during 100 training steps on handwritten digits. All have 20 layers of 64
-# units. The first one learns nothing. The second one has batch norm. The third one has layer
-# norm and residual connections: after these 100 steps it recognizes 96 % of the test digits.
+# units. The first one learns nothing, while the second one, with batch norm, does learn. The
+# third one has layer norm and residual connections: after these 100 steps it recognizes 96 % of
+# the test digits.
 
 # %% tags=["payoff"]
 #| default_exp core.normalization
@@ -105,7 +106,7 @@ def deep_network(gain=1.0, norm=None):
         parts += [dense, norm(64), Tensor.relu] if norm else [dense, Tensor.relu]
     return Sequential(*parts, Dense(64, 10))
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.pictures.drawing import plot_stds
 
 gains = {"gain 0.5": 0.5, "gain 1": 1.0, "gain 1.41": 2**0.5, "gain 2": 2.0}
@@ -118,9 +119,10 @@ plot_stds({name: spread(deep_network(gain)[:-1], Tensor(x[:200]))[1::2]
 
 # %% [markdown]
 # The lines are straight on a logarithmic axis: signals shrink or grow exponentially with depth.
-# Only a gain near $\sqrt 2$ keeps the scale. Since training changes the weights, even the right
-# initial scale does not stay right. Gradients pass the same layers backward, and they also
-# shrink or grow.
+# Only a gain near $\sqrt 2$ keeps the scale.
+#
+# Since training changes the weights, even the right initial scale does not stay right.
+# Gradients pass the same layers backward, and they also shrink or grow.
 
 # %% [markdown]
 # ## Normalization

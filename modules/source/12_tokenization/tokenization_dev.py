@@ -4,8 +4,8 @@
 # A language model computes with numbers. How does a text become numbers, and how do the numbers
 # become text again? The picture shows the end of a famous first sentence, cut by four
 # tokenizers. They were trained on two novels by Jane Austen, *Pride and Prejudice* and *Emma*,
-# and know 256 to 1,024 pieces of text. A dot is a space. The text stays the same; the number of
-# pieces falls from 26 to 8.
+# and know 256 to 1,024 pieces of text. A dot is a space. Although the text stays the same, the
+# number of pieces falls from 26 to 8.
 
 # %% tags=["payoff"]
 #| default_exp core.tokenization
@@ -32,11 +32,10 @@ draw_tokens(PIECES)
 # words.
 
 # %% [markdown]
-# A model reads one piece per step. With fewer pieces it needs fewer steps, and reads more text
-# in the same number of steps. The method is *byte-pair encoding*, which GPT-2 and most language
-# models after it use. In this chapter you write it, from the first byte to a tokenizer that can
-# be saved. Then you measure it on the text that it was trained on, on another text and on other
-# languages.
+# Because a model reads one piece per step, fewer pieces mean fewer steps, or more text in the
+# same number of steps. The method is *byte-pair encoding*, which GPT-2 and most language models
+# after it use. In this chapter you write it, from the first byte to a tokenizer that can be
+# saved. Then you measure it on its training text, on another text and on other languages.
 #
 # **You need** only the words *training set* and *test set* of 09 (Data); no tensors. **You
 # write** two small tokenizers, the training of byte-pair encoding, slow and fast, encoding and
@@ -638,7 +637,7 @@ for word in (" the", " daughters", " tokenization", "π"):
 # %% [markdown]
 # ## Special tokens
 #
-# A model also needs signs that are not text. A **special token** is a token that does not
+# A model also needs markers that are not text. A **special token** is a token that does not
 # represent text but marks something, such as the end of a document, or who speaks in a
 # dialogue. It has a name, such as `<|endoftext|>`, and a separate id.
 #
@@ -850,10 +849,9 @@ check("json")
 # %% [markdown]
 # ## Characters per token
 #
-# How good is a tokenizer? We use two measures, and this is the first. The number of
-# **characters per token** measures how much a tokenizer compresses: the characters of a text
-# divided by the number of its tokens. It is measured on text that the tokenizer was not trained
-# on.
+# How good is a tokenizer? The first of two measures is the number of **characters per token**,
+# which says how much a tokenizer compresses: the characters of a text divided by the number of
+# its tokens. It is measured on text that the tokenizer was not trained on.
 #
 # **Task.** Write `compression`.
 
@@ -1057,9 +1055,9 @@ figure = draw_compression(sizes, curves)
 # below the dashed line at one character per token.
 
 # %% [markdown]
-# The first merges help most. The list of 1,000 first names gains less, because it contains
-# other words than a novel; Greek gains nothing. A larger vocabulary has a price: in the next
-# lesson, each token needs a row of weights. How long are the 1,024 tokens?
+# The first merges help most. The list of 1,000 first names gains less, because its words differ
+# from a novel's; Greek gains nothing. A larger vocabulary has a price: in the next lesson, each
+# token needs a row of weights. How long are the 1,024 tokens?
 
 # %% tags=["demonstration"]
 figure = draw_token_lengths([len(token) for token in token_bytes(merges).values()])

@@ -2,9 +2,9 @@
 # # 13. Embeddings
 #
 # A program that knows how probable each next letter is can write: it draws a letter, appends
-# it, and repeats. Below are five such programs. The first knows nothing; the others learned
-# from 4,646 first names. Each has invented three names. The bars show how well they predict
-# names that they have not seen, in bits for each letter: shorter is better.
+# it, and repeats. Below are five such programs. While the first knows nothing, the others
+# learned from 4,646 first names. Each has invented three names. The bars show how well they
+# predict names that they have not seen, in bits for each letter: shorter is better.
 
 # %% tags=["payoff"]
 #| default_exp core.embeddings
@@ -429,16 +429,17 @@ check("embedding-forward")
 # product: the transposed one-hot rows times the upstream gradient $g$. Predict row 2 of the
 # gradient for the ids 2, 0, 2 and $g$ = [[1, 2], [10, 20], [100, 200]].
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True)
 # alt: The transposed one-hot rows of the ids 2, 0 and 2, three rows and columns, times the
 # upstream gradient 1 2, 10 20, 100 200 gives 10 20 for row 0, 0 0 for row 1, 101 202 for row 2.
 
 # %% [markdown]
 # By the multivariable chain rule, a row that was used twice gets the sum of both gradients. A
-# row that was not used gets zeros. `gradient[ids] += g` does *not* compute this sum: NumPy adds
-# `g` to copies of the rows and then writes them back. If a row was copied twice, only the
-# second copy survives.
+# row that was not used gets zeros.
+#
+# `gradient[ids] += g` does *not* compute this gradient: NumPy adds `g` to copies of the rows
+# and then writes them back, so if a row was copied twice, only the second copy survives.
 #
 # The code below is given. It combines the lookup with its gradient, `embedding_gradient`, which
 # you write next. One-hot rows become large when there are many tokens. In that case

@@ -20,11 +20,11 @@ figure = draw_map(learned_weights, predictions, letters, "", ("letter", "predict
 
 # %% [markdown]
 # The network found out by itself where to look. The letter that comes next was read once
-# before, twelve positions earlier. That is eleven positions back from the letter just read.
+# before, twelve positions earlier, which is eleven positions back from the letter just read.
 # (The last of the 24 letters is only predicted, so there are 23 columns.) After 200 training
-# steps, all twelve predictions are right. The recurrent model of lesson 13 must carry all
-# letters in one hidden state. It has more parameters, but predicts fewer than half of the
-# letters after 400 steps, and at most about 80 % after 1,600.
+# steps, all twelve predictions are right. The recurrent model of lesson 13, however, must carry
+# all letters in one hidden state. Although it has more parameters, it predicts fewer than half
+# of the letters after 400 steps, and at most about 80 % after 1,600.
 #
 # **Attention** is an operation in which each position of a sequence collects information from
 # all positions. It compares its own vector with the vector of every position, its own included,
@@ -88,7 +88,7 @@ draw_lookup(["east", "north", "west"], scores, weights, values)
 # independent standard normal numbers. Their dot product is a sum of `d` products. Predict its
 # standard deviation for `d` = 4 and for `d` = 256.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 rng = np.random.default_rng(0)
 for d in (4, 16, 64, 256):
     a, b = rng.normal(size=(2, 10_000, d))
@@ -96,9 +96,10 @@ for d in (4, 16, 64, 256):
 
 # %% [markdown]
 # It is $\sqrt d$: each product has variance 1, and the variances of independent numbers add.
+#
 # Large scores saturate the softmax: one weight is almost 1, and the gradients of all scores
-# almost vanish. We therefore divide the scores by $\sqrt d$, which gives them standard
-# deviation 1 at any width.
+# almost vanish. We therefore divide the scores by this standard deviation (`scale` below), so
+# that they have standard deviation 1 at any width.
 #
 # **Task.** Write `attention_scores`. One matrix product computes the scores of all queries and
 # keys.

@@ -45,10 +45,10 @@ for seconds, text in SAMPLES.items():
 # %% [markdown]
 # Each time, the model was asked to continue *Emma was*. The horizontal lines show two other
 # kinds of prediction: the best n-gram model of lesson 13, trained on the same text, and three
-# programs that compress files. A compressor is a predictor: it spends few bits on characters
-# that it expects. We compress the training text alone and then together with the test text; the
-# difference in size is what the test text needs. `tito milestone run gpt`, the milestone after
-# this chapter, does such a run with your code.
+# programs that compress files. A compressor is a predictor, because it spends few bits on
+# characters that it expects. We compress the training text alone and then together with the
+# test text, and the difference in size is what the test text needs. `tito milestone run gpt`,
+# the milestone after this chapter, does such a run with your code.
 #
 # **You need** 02 to 04 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
 # and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** the
@@ -237,8 +237,8 @@ figure = plot_stream(deviations)
 # In the picture of the last section, the pre-norm stream grows with every block. In a deep
 # stack it would be so large, even before training, that the results of the last blocks would
 # hardly change it. GPT-2 therefore starts with small weights, of standard deviation 0.02, and
-# its paper scales those of the $N$ "residual layers" by $1 / \sqrt{N}$. We read this as nanoGPT
-# does: the *last* layer of every branch gets the smaller weights. $L$ blocks have $2L$
+# its paper scales the weights of the $N$ "residual layers" by $1 / \sqrt{N}$. We read this as
+# nanoGPT does: the *last* layer of every branch gets the smaller weights. $L$ blocks have $2L$
 # branches, and the variance of a sum of $2L$ independent results is the sum of their variances.
 # Scaling each last layer by $1 / \sqrt{2L}$ therefore makes the variance of the sum independent
 # of $L$.
@@ -956,7 +956,7 @@ check("held-out-bits")
 # How good is the model of names after 250 steps? Compare it with the n-gram models of lesson
 # 13, trained on the same text.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.core.embeddings import NGram
 
 one = np.ones(letters.vocab_size)  # each token is one character

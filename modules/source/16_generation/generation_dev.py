@@ -3,8 +3,8 @@
 #
 # A language model gives a probability to every token that could come next. How do we get from
 # these probabilities to a text, and how quickly? The same small GPT wrote the three texts
-# below, from the same first words. They differ only in the rule that chooses the next token. A
-# grey token had a probability of at least a half, a hatched one less than 1 %.
+# below, from the same first words, so they differ only in the rule that chooses the next token.
+# A grey token had a probability of at least a half, a hatched one less than 1 %.
 
 # %% tags=["payoff"]
 #| default_exp core.generation
@@ -33,8 +33,8 @@ draw_samples(SAMPLES)
 # husband.", 3 boxes hatched. Temperature 1.6 writes words that do not exist, 10 boxes hatched.
 
 # %% [markdown]
-# The first text is safe and dull; the last one falls apart. In this chapter you write such
-# rules. Then you make the model several times as fast without changing a single token, by
+# The first text is safe and dull, while the last one falls apart. In this chapter you write
+# such rules. Then you make the model several times as fast without changing a single token, by
 # reusing earlier results, and you let a worse model help a better one.
 #
 # **You need** 15 (Transformers), and the n-gram model of 13 (Embeddings). **You write**

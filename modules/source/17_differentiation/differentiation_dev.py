@@ -3,9 +3,9 @@
 #
 # Backpropagation computes one kind of derivative: the gradient of a single output, such as a
 # loss, with respect to all inputs. Which other derivatives can we compute, and what are they
-# good for? The picture shows a model with 640 weights that learns to read digits. Gradient
-# descent needs hundreds of steps. *Newton's method*, which also uses second derivatives, needs
-# four.
+# good for? The picture shows a model with 640 weights that learns to read digits. While
+# gradient descent needs hundreds of steps, *Newton's method*, which also uses second
+# derivatives, needs four.
 
 # %% tags=["payoff"]
 from tinytorch.data.image_sets import flat_digits

@@ -2,9 +2,9 @@
 # # 18. Interpretability
 #
 # A network with two layers of attention reads random tokens that repeat, and predicts the next
-# one. Its attention weights (lesson 14) show where a head *looks*. Does the network use what it
-# finds there? To test that, we change one vector inside the running network and see what
-# happens.
+# one. Its attention weights (lesson 14) show where a head *looks*, but not whether the network
+# uses what it finds there. To test that, we change one vector inside the running network and
+# see what happens.
 #
 # The picture shows 90 such experiments. The network reads 20 different tokens, numbered from 0
 # to 19, and then the first ten of them again. At position 29 it reads token 9 for the second
@@ -59,12 +59,11 @@ from tinytorch.core.transformers import GPT
 # ## Tokens that repeat
 #
 # The task should force the network to compare tokens: to find the earlier copy of the token
-# just read, and to look at what followed it. If all sequences repeated after 12 tokens, the
-# current token would have its copy 12 positions back, and the next token would always be 11
-# positions back. So "look 11 positions back" would be enough. If a token could occur twice
-# within the part that repeats, it would have two different followers. So, as in the last task
-# of lesson 14, each sequence gets its own random **period**, the number of tokens after which
-# it repeats, and the tokens of one period are all different.
+# just read, and to look at what followed it. If all sequences repeated after 12 tokens, "look
+# 11 positions back" would always find the next token. If a token could occur twice within the
+# part that repeats, it would have two different followers. As in the last task of lesson 14,
+# each sequence therefore gets its own random **period**, the number of tokens after which it
+# repeats, and the tokens of one period are all different.
 #
 # **Task.** Write `repeated`. `np.resize(a, n)` repeats an array until it has `n` elements.
 
@@ -178,7 +177,7 @@ class AttentionOnly(GPT):
 # Guessing one of the tokens of the period costs about $\ln 18 = 2.9$ nats, guessing one of all
 # tokens $\ln 64 = 4.2$. Predict both curves. (`snapshots` keeps every 20th step.)
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.core.layers import manual_seed
 from tinytorch.core.optimizers import clip_grad_norm_
 from tinytorch.pictures.drawing import plot_lines
@@ -208,8 +207,9 @@ figure = plot_lines({"one layer": train(layers=1)[1], "two layers": losses}, "st
 
 # %% [markdown]
 # One layer learns little more than which tokens are in the sequence. Two layers are soon a
-# little ahead. Then, between about step 100 and step 200, their loss falls from 3 nats to
-# almost 0. Something has formed. What?
+# little ahead. Then, from about step 100 to step 200, their loss falls from 3 nats to almost 0.
+#
+# Something has formed in the larger model. What?
 
 # %% [markdown]
 # ## Hooks
@@ -499,8 +499,7 @@ figure = plot_lines({"loss / ln 64": np.array(losses) / np.log(64),
 # caption: The loss falls when the two heads appear.
 # alt: Three curves over 300 steps. The loss, divided by ln 64, falls slowly, and from step 100
 # to 200 to almost 0. The score of the best previous-token head in layer 0 and the induction
-# score in layer 1 stay near 0 at first, and rise while the loss drops, the induction score to
-# about 1.
+# score in layer 1 stay near 0 at first, and rise while the loss drops, the latter to about 1.
 
 # %% [markdown]
 # Both scores begin to rise at about the same step, while the loss drops; then the induction

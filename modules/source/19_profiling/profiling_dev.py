@@ -4,8 +4,8 @@
 # Which of two programs is faster, and by how much? A clock alone does not answer this. The
 # picture has two columns of 60 lines. For each line a program raced against *itself*, 40 runs
 # against 40 runs. The line is the interval in which the true ratio of the two times should lie.
-# The true ratio is 1. A red line does not contain 1, so it declares a winner where there is
-# none.
+# Because the true ratio is 1, a red line, which does not contain 1, declares a winner where
+# there is none.
 
 # %% tags=["payoff"]
 import numpy as np
@@ -22,9 +22,10 @@ draw_intervals(aa_test(lambda: np.tanh(numbers), rng=0))
 # that do not contain the ratio 1 are thick and red; the number of them is above each column.
 
 # %% [markdown]
-# Both columns were measured when this cell ran, and use the same statistics. They differ only
-# in the order of the runs. On the left, 40 runs of one side came first and then 40 runs of the
-# other, as in most benchmarks that people write. On the right, the two sides took turns.
+# Both columns were measured when this cell ran, and use the same statistics, so they differ
+# only in the order of the runs. On the left, 40 runs of one side came first and then 40 runs of
+# the other, as in most benchmarks that people write, while on the right the two sides took
+# turns.
 #
 # In this chapter you write the method of the right column. Then you predict how much time an
 # operation needs from two numbers, its FLOPs and its bytes, and measure whether that is true.
@@ -101,7 +102,7 @@ check("seconds")
 # the three lines is highest: the minimum, the median (the middle one of the sorted times), or
 # the mean.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 program = lambda: np.tanh(numbers)
 times = seconds(program, repeat=200)
 print(f"minimum {1e6 * times.min():.0f}, median {1e6 * np.median(times):.0f}, "
@@ -113,8 +114,9 @@ figure = draw_runs(times)
 # %% [markdown]
 # A run can be interrupted, by another program for example, and then takes much longer. Hardly
 # anything makes a run much shorter. So times have a long tail on one side. A few slow runs can
-# make the mean much larger, but they hardly move the median. Use the *median* for the typical
-# time, and the *minimum* for the best that the machine can do.
+# make the mean much larger, but they hardly move the median.
+#
+# Use the *median* for the typical time, and the *minimum* for the best that the machine can do.
 #
 # There are two kinds of clock. `time.perf_counter` is like a clock on the wall.
 # `time.process_time` counts only the time in which the processor works for this program, added
@@ -378,7 +380,7 @@ draw_intervals(comparisons(program, time.perf_counter, np.random.default_rng(0))
 # From now on we use the interleaved method. GELU (lesson 02) contains $x^3$, which can be
 # written in two ways in NumPy. Predict the ratio of their times.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 small = numbers[:64]
 positive = np.abs(small)
 times = race({"x**3": lambda: small**3, "x * x * x": lambda: small * small * small,
@@ -807,7 +809,7 @@ print(profile.table())
 # next picture compares shares of the time with shares of the FLOPs and of the bytes. Predict:
 # which operation needs a larger share of the time than of the FLOPs?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 shares = {}
 for _, op, _, elapsed, flops, size in profile.rows:
     group = op if op in ("matmul", "attention", "layer_norm", "gelu", "add") else "others"

@@ -2,8 +2,8 @@
 # # 20. Acceleration
 #
 # How much faster can a training step become without a change of its result? The picture shows
-# three programs for one training step of the GPT of lesson 15. They compute the same losses, to
-# five decimals.
+# three programs for one training step of the GPT of lesson 15, which compute the same losses,
+# to five decimals.
 
 # %% tags=["payoff"]
 from tinytorch.pictures.acceleration import (GPTSteps, amdahl_curve, count_page_faults,

@@ -17,8 +17,8 @@ draw_texts({f"{bits} bits": text for bits, text in texts.items()})
 # word is hatched, with 4 bits one of eleven, with 2 bits two of three.
 
 # %% [markdown]
-# With 8 bits the text is as good as with 32, at a quarter of the bytes. Later, the same model
-# writes words again with 4.4 bits per weight, scales and all other numbers included.
+# With 8 bits the text is as good as with 32, at a quarter of the bytes. With 4 bits words
+# break, although later the same model writes words with 4.4 bits, all other numbers included.
 #
 # **Quantization** stores numbers as small integers that share a scale, so that a model fits
 # into a phone or one GPU. You will measure its cost in quality and in time, and what it saves.

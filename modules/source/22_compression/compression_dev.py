@@ -16,9 +16,9 @@ draw_texts({f"{share:.0%} zeros": text for share, text in texts.items()})
 # is hatched. With 80 %, 3 of 11 are, and with 90 %, the third and last one.
 
 # %% [markdown]
-# With 50 % zeros the model still writes sentences. At 80 % it writes pieces of words, and at
-# 90 % it repeats a few letters. **Compression** makes a model smaller: with fewer bits for each
-# number (lesson 21), or with fewer numbers. Near the end, one picture compares five ways.
+# With 50 % zeros the model still writes sentences, while at 80 % it writes pieces of words, and
+# at 90 % it repeats a few letters. **Compression** makes a model smaller: with fewer bits for
+# each number (lesson 21), or with fewer numbers. Near the end, one picture compares five ways.
 #
 # **You need** 17 (Differentiation) and 21 (Quantization). **You write** pruning of weights and
 # neurons, masks, low-rank layers, LoRA, averages of models, and distillation.

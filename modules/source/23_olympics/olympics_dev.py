@@ -30,7 +30,7 @@ figure = draw_places(right)
 # %% [markdown]
 # Two things go wrong here. The model in first place has *seen the answers*: its training data
 # contained the test digits. And the places of the four MLPs (blue) change from test to test,
-# although the models stay the same. A table of places hides both.
+# although the models stay the same, and a table of places hides both.
 #
 # In this chapter you write a **referee**: a program that reads the entries of a competition,
 # measures and ranks them, and uses only numbers that it has computed itself. The referee can
