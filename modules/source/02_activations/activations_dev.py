@@ -64,9 +64,9 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # What are the shapes of $W$ and $b$?
 
 # %% [markdown]
-# In all exercises of this chapter, compute with Tensor operations and not with `x.data`. A
-# Tensor can then *record* how it was computed: the operation and its inputs. Lesson 06 computes
-# derivatives from these records, and so do some checks of this chapter.
+# In all exercises of this chapter, compute with Tensor operations and not with `x.data`,
+# because a Tensor can then *record* how it was computed: the operation and its inputs. Lesson
+# 06 computes derivatives from these records, and so do some checks of this chapter.
 #
 # **Task.** Write `collapse_linear`, which computes the single layer that equals two layers.
 
@@ -233,9 +233,9 @@ check("relu")
 #
 # We use two layers again, now with `relu` between them: `relu(x @ w1 + b1) @ w2 + b2`. The
 # first layer is called the *hidden layer*, and each of its outputs is a *hidden unit*. Two
-# hidden units are enough. XOR depends only on the sum $s = x_1 + x_2$: the output should be 0
-# if $s$ is 0, 1 if $s$ is 1, and 0 if $s$ is 2. Before you choose weights, draw these three
-# outputs over $s$, and next to them the graph of a ReLU.
+# hidden units are enough, because XOR depends only on the sum $s = x_1 + x_2$: the output
+# should be 0 if $s$ is 0, 1 if $s$ is 1, and 0 if $s$ is 2. Before you choose weights, draw
+# these three outputs over $s$, and next to them the graph of a ReLU.
 #
 # **Task.** Choose the weights in `xor_weights`. There are many right answers.
 
@@ -269,9 +269,9 @@ draw_decision_boundary(lambda x: relu(Tensor(x) @ w1 + b1) @ w2 + b2, corners, a
 # both circles on the other.
 
 # %% [markdown]
-# The last layer is affine, so its boundary is a straight line. How can it separate the points?
-# Its inputs are not the points but the two hidden units. Here are the four points in the
-# coordinates of the hidden units:
+# The last layer is affine, so its boundary is a straight line. It can separate the points all
+# the same, because its inputs are not the points but the two hidden units. Here are the four
+# points in the coordinates of the hidden units:
 
 # %%
 hidden = relu(Tensor(corners) @ w1 + b1)
@@ -296,9 +296,9 @@ for corner, output, affine in zip(corners, relu(Tensor(corners) @ w1 + b1) @ w2 
 # %% [markdown]
 # ## Numerical derivatives
 #
-# You chose nine parameters by hand. Real networks have millions, and training finds them from
-# derivatives. Where the derivative of an activation function is 0, training does not change the
-# weights before it. So we also compare the derivatives of activation functions.
+# You chose nine parameters by hand, while real networks have millions, which training finds
+# from derivatives. Because training does not change the weights before an activation function
+# whose derivative is 0, we also compare the derivatives of activation functions.
 #
 # Lesson 06 computes derivatives exactly. Until then we estimate them with the central
 # difference of lesson 00, $(f(x+h) - f(x-h)) / (2h)$. The derivative of $x^3$ at 2 is 12. The
@@ -350,8 +350,8 @@ for place in (-1.0, 0.0, 1.0):
 
 # %% [markdown]
 # At 0 the central difference is 0.5, the mean of the derivatives on both sides, and not the 0
-# of the convention. In lesson 06 you compute the derivative of your `relu` from the recorded
-# operations. This derivative is 0 at $x = 0$, as the check of `relu` has tested.
+# of the convention. In lesson 06, however, you compute the derivative of your `relu` from the
+# recorded operations, and it is 0 at $x = 0$, as the check of `relu` has tested.
 
 # %% [markdown]
 # ## Sigmoid
@@ -369,14 +369,14 @@ with np.errstate(over="ignore"):
 
 # %% [markdown]
 # **Overflow** means that a result is larger than the largest number of its dtype and becomes
-# `inf`. In the second line, 1 divided by `inf` is 0, and the result looks right. But lesson 06
-# computes derivatives from the recorded intermediate results. Where $u = 1 + e^{-x}$ is `inf`,
-# the derivative of $1 / u$ is 0, the derivative of `exp` is `inf`, and their product is `nan`.
-# **Numerical stability** means that rounding and overflow do not spoil the result of a
-# computation for any input that can occur.
+# `inf`. In the second line, 1 divided by `inf` is 0, and the result looks right, although its
+# derivative is not, because lesson 06 computes derivatives from the recorded intermediate
+# results. Where $u = 1 + e^{-x}$ is `inf`, the derivative of $1 / u$ is 0, the derivative of
+# `exp` is `inf`, and their product is `nan`. **Numerical stability** means that rounding and
+# overflow do not spoil the result of a computation for any input that can occur.
 #
 # To make sigmoid stable, write it as $\frac{e^x}{e^x + e^0}$ and multiply numerator and
-# denominator by $e^{-m}$. This does not change the value. Choose $m$ so that no exponent is
+# denominator by $e^{-m}$, which does not change the value. Choose $m$ so that no exponent is
 # above 0.
 
 # %% [markdown]
@@ -431,8 +431,8 @@ print(f"ten sigmoids in a row: {float(numerical_derivative(sigmoid, 0)) ** 10:.1
 # A **vanishing gradient** is a derivative that has become tiny because it is a product of many
 # factors below 1. The derivative for a weight has one such factor for each sigmoid between this
 # weight and the loss, so the first layers of a deep network with sigmoids hardly learn. The
-# derivative of ReLU is 1 for positive inputs. This is the main reason why ReLU replaced
-# sigmoid; its speed is another.
+# main reason why ReLU replaced sigmoid is that its derivative is 1 for positive inputs,
+# although its speed is another.
 
 # %% [markdown]
 # ## Tanh
@@ -640,8 +640,8 @@ for logits in ([1.0, 2.0, 4.0], [2.0, 3.0, 5.0], [2.0, 4.0, 8.0], [0.5, 1.0, 2.0
     print(logits, (powers / powers.sum()).round(3))
 
 # %% [markdown]
-# Adding the same number to all logits does not change the probabilities. Multiplying all logits
-# by a number does; the section on temperature returns to this.
+# Adding the same number to all logits does not change the probabilities, while multiplying all
+# logits by a number does: the section on temperature returns to this.
 #
 # The exponential of a large logit overflows. In `float32` this happens for every logit above
 # 88.73.
@@ -710,7 +710,7 @@ for temperature in (100.0, 10.0, 1.0, 0.1, 0.001):
     print(f"T = {temperature:7}: {softmax(logits / temperature).data.round(3)}")
 
 # %% [markdown]
-# A high temperature gives nearly equal probabilities. A low temperature gives nearly all
+# A high temperature gives nearly equal probabilities, while a low temperature gives nearly all
 # probability to the largest logit. This explains the name: softmax is a soft version of
 # *argmax*, which returns the position of the largest number. In the last row, dividing by 0.001
 # makes the largest logit 4000. Its exponential would overflow, but your `softmax` subtracts the
@@ -772,9 +772,9 @@ check("log-softmax")
 # ## Activation modules
 #
 # In the next chapter, a network collects the *parameters* of its layers, the tensors that
-# training changes. To do so it calls the method `parameters` of each layer. An activation
-# function has no parameters, but it still needs this method. So each activation function also
-# gets a small class. Its objects are called *modules*, as in PyTorch, and can be called like
+# training changes. To do so it calls the method `parameters` of each layer. Although an
+# activation function has no parameters, it still needs this method, so each one also gets a
+# small class. Its objects are called *modules*, as in PyTorch, and can be called like
 # functions. The base class is given. Its `__repr__` shows the attributes of the object, for
 # example `Softmax(axis=0)`.
 

@@ -215,8 +215,8 @@ plot_stds(curves, "linear layers, by the std of the weights")
 # In this course, layers draw their random numbers from the NumPy Generator that
 # `generator(rng)` returns. You can give it a Generator, or a seed for a new one. For `None` it
 # returns one generator that all layers share. `manual_seed` restarts the shared generator, so
-# that a program can be repeated exactly. We do not use NumPy's global generator, because any
-# other library may draw from it.
+# that a program can be repeated exactly. We do not use NumPy's global generator, however,
+# because any other library may draw from it.
 
 # %%
 #| export
@@ -276,7 +276,7 @@ check("xavier")
 #
 # Next we add an activation function. `relu` sets half of the numbers to 0, so the inputs of the
 # next layer no longer have mean 0. That does not matter, because the formula for
-# $\mathrm{var}(y)$ uses only their mean square. Relu halves it.
+# $\mathrm{var}(y)$ uses only their mean square, but relu halves it.
 #
 # Predict: the inputs have standard deviation 1, and the weights have the standard deviation of
 # Xavier initialization, 0.1 for 100 inputs and outputs. Which power of two is nearest to the
@@ -367,8 +367,8 @@ for label, std in curves.items():
 # %% [markdown]
 # Unrelated outputs would be $\sqrt{2} = 1.41$ standard deviations apart, because the variance
 # of their difference is twice their own. With weights three times too large, the outputs for
-# two nearly equal inputs are 1.07 apart, almost as far as unrelated ones. So the output for one
-# input says little about the output for a similar input.
+# two nearly equal inputs are 1.07 apart, almost as far as unrelated ones, so that the output
+# for one input says little about the output for a similar input.
 
 # %% [markdown]
 # ## Modules
@@ -381,8 +381,8 @@ for label, std in curves.items():
 # of them, as in PyTorch. A subclass stores its parameters as attributes in `__init__` and
 # computes its output in `forward`.
 #
-# Read `forward` and `__call__` now. The other methods call functions that you write later in
-# this chapter, and can wait until then. `ModuleMethods` is given: it prints modules readably,
+# Read `forward` and `__call__` now. The other methods can wait, because they call functions
+# that you write later in this chapter. `ModuleMethods` is given: it prints modules readably,
 # and adds other methods that PyTorch's modules have.
 
 # %%
@@ -609,8 +609,8 @@ print(net, net(Tensor(pictures)).shape, sep="\n")
 # ## Finding all submodules
 #
 # An *optimizer* is the part of a program that changes the parameters in training (lesson 07).
-# It needs a list of all parameters of a network. A list written by hand is dangerous: if you
-# forget a parameter, it is never trained, and no error tells you. So the network finds them
+# It needs a list of all parameters of a network. Because a list written by hand is dangerous (a
+# parameter that you forget is never trained, and no error tells you), the network finds them
 # itself.
 #
 # A **submodule** is a module that another module holds, directly or inside another submodule.
@@ -758,7 +758,7 @@ for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
 # computed from parameters is assigned to it.
 #
 # Beware of `self.bias = Variable(numbers).reshape(1, -1)`. It looks like a parameter, but the
-# parameter is the Variable, and the module holds only the result of `reshape`. So no optimizer
+# parameter is the Variable. Because the module holds only the result of `reshape`, no optimizer
 # ever finds the Variable, and the bias is never trained.
 #
 # **Task.** Write `named_parameters`.
@@ -844,8 +844,8 @@ print({name: array.shape for name, array in np.load(file).items()})
 #
 # Loading can lose your work without an error: if only half of a state fits and the other half
 # is ignored, half of the network stays untrained. An array of shape (1,) would even be
-# broadcast over a whole bias. So we compare all names and shapes first, and report all problems
-# together.
+# broadcast over a whole bias. We therefore compare all names and shapes first, and report all
+# problems together.
 #
 # **Task.** Write `incompatible_keys`. You choose the wording of each message, but it must
 # contain the name and the shapes.
@@ -887,9 +887,8 @@ check("keys")
 
 # %% [markdown]
 # Next comes the copying. Other objects may hold the same tensors as the module: an optimizer,
-# or a second layer that shares its weights. If loading replaced a tensor or its array, the
-# optimizer would continue to train the old one. So we write the numbers *into* the existing
-# arrays.
+# or a second layer that shares its weights. Because the optimizer would continue to train the
+# old tensor or array if loading replaced it, we write the numbers *into* the existing arrays.
 #
 # Predict: what do `a[...] = b` and `a = b` do, for two arrays?
 
@@ -1023,7 +1022,7 @@ print(f"evaluation {float(linear(ones, weights).mean()):.1f}, "
 # divided by $1 - p$.
 #
 # **Task.** Write `Dropout.forward`. Draw the random numbers from `self.rng`, a generator that
-# only this layer uses. So the elements that it drops do not depend on the other layers.
+# only this layer uses, so that the elements that it drops do not depend on the other layers.
 # (`__init__`, which is given, makes this generator from the shared one with `spawn`, so
 # `manual_seed` also determines which elements are dropped.)
 
@@ -1112,8 +1111,8 @@ for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
     print(pair, "relus", xor[:2](Tensor(pair)).numpy(), "output", int(xor(Tensor(pair)).item()))
 
 # %% [markdown]
-# Relu 1 counts the inputs that are 1. Relu 2 is 1 only when both inputs are 1. Then its weight
-# −2 reduces the count from 2 to 0.
+# Relu 1 counts the inputs that are 1, while relu 2 is 1 only when both inputs are 1. Then its
+# weight −2 reduces the count from 2 to 0.
 
 # %% [markdown]
 # You can choose nine numbers by thinking, but not the 101,770 of the network for pictures. For

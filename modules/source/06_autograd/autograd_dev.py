@@ -133,12 +133,12 @@ def derivative(op, *rules, together=None):
 # %% [markdown]
 # Addition first. If `out = a + b` and an element of `a` grows by $\varepsilon$, the same
 # element of `out` grows by $\varepsilon$, and the loss by $g \varepsilon$. So the rule of `+`
-# returns `g`, for both inputs. For `a * b`, the element of `out` grows by $b \varepsilon$.
+# returns `g`, for both inputs, while for `a * b` the element of `out` grows by $b \varepsilon$.
 #
 # Predict for the four rules of `a - b` and `a / b`: which contain a minus? Which can use `out`?
 #
 # **Task.** Write the rules of the five operations. (`@deferred_rules` calls your function the
-# first time that one of these operations needs its rule. So the package can be imported before
+# first time that one of these operations needs its rule, so the package can be imported before
 # the function is written.)
 
 # %% The rules of arithmetic exercise="arithmetic"
@@ -230,8 +230,9 @@ for_a += 5.0  # a contribution to a from elsewhere
 print("a:", for_a, " b:", for_b)
 
 # %% [markdown]
-# `+=` writes into the array, and an array returned by a rule may be in use elsewhere. So from
-# the second contribution on, `accumulate` uses `gradients[x] + g`, which creates a new array.
+# `+=` writes into the array, and because an array returned by a rule may be in use elsewhere,
+# `accumulate` uses `gradients[x] + g` from the second contribution on, which creates a new
+# array.
 #
 # `propagate` does one step of the backward pass. It takes one result, `node`, and its complete
 # gradient `g`, calls the rules of its operation, and accumulates what they return. Many inputs
@@ -325,7 +326,7 @@ check("propagate")
 #
 # A node keeps all arrays that went into its operation. To free this memory early, `grad`
 # replaces the creator of each node by the constant `FREED` once the node has been propagated. A
-# second pass through a freed graph raises an error. `retain_graph=True` frees nothing.
+# second pass through a freed graph raises an error, while `retain_graph=True` frees nothing.
 #
 # **Task.** Write `grad`. (Its name is that of `torch.autograd.grad`.)
 
@@ -405,8 +406,8 @@ axes.invert_xaxis();
 # to 1e-8, near h = 1e-8, and the error of the central difference to 1e-10, near h = 1e-5.
 
 # %% [markdown]
-# The difference of two nearly equal numbers loses digits (as in the variance of lesson 01), so
-# small steps are bad. Large steps are bad because the function curves. The central difference
+# Small steps are bad because the difference of two nearly equal numbers loses digits (as in the
+# variance of lesson 01), and large steps because the function curves. The central difference
 # cancels the curvature. With $h = 10^{-5}$ in float64 about ten of its digits are right; in
 # float32 only about two would be.
 #
@@ -490,8 +491,9 @@ except AssertionError as error:
 # adds a gradient to the `.grad` of each leaf. Intermediate results get no `.grad`.
 #
 # The backward pass starts with the gradient of the output with respect to itself. For a scalar
-# that is 1. For a result of several elements there is no single derivative; the caller must say
-# how much each element counts. If we assumed ones, a forgotten `mean()` would go unnoticed.
+# that is 1, while for a result of several elements there is no single derivative: the caller
+# must say how much each element counts. If we assumed ones, a forgotten `mean()` would go
+# unnoticed.
 #
 # **Task.** Write the rest of `seed_gradient`.
 
@@ -779,9 +781,9 @@ check("piecewise")
 # %% [markdown]
 # ## Reductions
 #
-# The next rules are for operations that change the shape. Each element contributes to a sum
-# with derivative 1. So the gradient of an element is the gradient of the sum that it went into.
-# The numbers are easy; the shape is not. Summing shape (2, 3, 4) along axis 1 gives (2, 4). To
+# The next rules are for operations that change the shape. Because each element contributes to a
+# sum with derivative 1, its gradient is the gradient of the sum that it went into. The numbers
+# are easy, but the shape is not. Summing shape (2, 3, 4) along axis 1 gives (2, 4). To
 # broadcast a gradient of that shape to (2, 3, 4), the reduced axis must first be expanded
 # again, with length 1.
 #
@@ -1202,15 +1204,15 @@ plot_decision(points, labels, logits);
 # %% [markdown]
 # No line of this program knows a derivative of the network. (After `tito export autograd`,
 # `loss.backward()` is the same call as `backward(loss)` here.) The step changes
-# `parameter.data`. `parameter -= ...` would bind the name `parameter` to a new tensor, the
-# result of an operation: the network would not use it, and its `.grad` would stay None.
+# `parameter.data`. `parameter -= ...`, however, would bind the name to a new tensor, the result
+# of an operation: the network would not use it, and its `.grad` would stay None.
 #
 # ## In-place accumulation (optional)
 #
 # `gradients[x] + g` allocates a new array for each contribution. **In-place accumulation**
 # writes the sum into the array that is already there, and allocates nothing. That is allowed
-# only if no other variable refers to this array. Python counts the references to each object,
-# so this can be checked. The given function `sum_in_place(total, g)` writes the sum into
+# only if no other variable refers to this array, which can be checked, because Python counts
+# the references to each object. The given function `sum_in_place(total, g)` writes the sum into
 # `total` if nothing else refers to that array, and returns a new array otherwise.
 # `gradients.pop(x)` removes the array from the dictionary, which then no longer refers to it:
 #

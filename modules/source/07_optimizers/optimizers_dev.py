@@ -154,8 +154,8 @@ draw_paths(valley, {name: paths[name] for name in ("lr 0.06", "lr 0.065", "lr 0.
 # $$v \leftarrow \mu v + g, \qquad w \leftarrow w - \text{lr} \cdot v.$$
 #
 # If the gradient stays the same, $v$ grows to $1 / (1 - \mu)$ times the gradient: ten times for
-# $\mu = 0.9$. The velocity does not contain the learning rate. If it did, a change of the
-# learning rate during training would take effect only many steps later.
+# $\mu = 0.9$. The velocity does not contain the learning rate, because a change of the learning
+# rate during training would then take effect only many steps later.
 #
 # **Nesterov** momentum is momentum that looks one step ahead. Once $v$ is updated, we know a
 # part of the next velocity: $\mu v$, whatever the next gradient is. Nesterov momentum adds this
@@ -268,8 +268,8 @@ for mu in (0.0, 0.9):
 # a dictionary with a list of parameters, "params", and the options that differ for them, such
 # as "lr". Plain tensors, as in `SGD(net.parameters(), lr=0.1)`, are one group.
 #
-# Two mistakes are easy to make. A generator can be iterated only once, but an optimizer needs
-# its parameters in every step. And an empty list would train nothing, without an error.
+# Two mistakes are easy to make. A generator can be iterated only once, while an optimizer needs
+# its parameters in every step, and an empty list would train nothing, without an error.
 #
 # **Task.** Write `param_groups`.
 
@@ -313,8 +313,8 @@ check("param-groups")
 #
 # All subclasses share the method `step`. A parameter that was not used in this forward pass has
 # `.grad` None. `step` skips it entirely: no update, no weight decay, no state. A gradient of
-# zeros is different: momentum still moves the weights. `check_groups`, which is given, refuses
-# invalid options, such as a learning rate of -0.1 or a misspelled name.
+# zeros is different, because momentum still moves the weights. `check_groups`, which is given,
+# refuses invalid options, such as a learning rate of -0.1 or a misspelled name.
 #
 # **Task.** Write `step`: loops over the groups and their parameters, one call of `self.update`
 # for each parameter that has a gradient.
@@ -439,10 +439,10 @@ check("step")
 # %% [markdown]
 # ## Stochastic gradient descent
 #
-# The valley has an exact gradient. Networks are trained with an estimate. The loss of a network
-# is a mean over all training examples, and so is its gradient. A **mini-batch** is a small
-# random sample of the training examples. Its gradient is a noisy estimate of the gradient on
-# all examples, but it is much cheaper. **Stochastic gradient descent** (SGD) is gradient
+# While the valley has an exact gradient, networks are trained with an estimate. The loss of a
+# network is a mean over all training examples, and so is its gradient. A **mini-batch** is a
+# small random sample of the training examples. Its gradient is a noisy estimate of the gradient
+# on all examples, but it is much cheaper. **Stochastic gradient descent** (SGD) is gradient
 # descent that uses the gradient of a new mini-batch in each step. A pass over all examples is
 # an *epoch*. Below, a network learns to separate two half-moons of points.
 
@@ -475,8 +475,8 @@ def train(make_optimizer, epochs, batch_size=400):
     return losses
 
 # %% [markdown]
-# Predict which batch size has the lowest loss after ten epochs: 400, 40 or 4. All three have
-# then seen each point ten times. They have taken 10, 100 and 1,000 steps.
+# Predict which batch size has the lowest loss after ten epochs: 400, 40 or 4. Although all
+# three have then seen each point ten times, they have taken 10, 100 and 1,000 steps.
 
 # %% tags=["answer", "explained"]
 losses = {f"batch of {size}": train(lambda p: SGD(p, lr=0.1), 11, size)
@@ -690,10 +690,10 @@ check("adam")
 # Beware of the name: as in PyTorch, the option `weight_decay` means L2 regularization in `SGD`
 # and `Adam`. Only in `AdamW` (below) does it mean weight decay.
 #
-# For gradient descent both give the same weights. For Adam they do not. Two weights start at 1.
-# Their gradients are pure noise, of size 0.1 for the first and 10 for the second. Predict what
-# is left of each weight after 1,000 steps of Adam with L2 regularization, lr = 0.001 and
-# $\lambda = 0.3$. (Weight decay alone would leave $0.9997^{1000}$ of each.)
+# For gradient descent both give the same weights, while for Adam they do not. Two weights start
+# at 1, and their gradients are pure noise, of size 0.1 for the first and 10 for the second.
+# Predict what is left of each weight after 1,000 steps of Adam with L2 regularization, lr =
+# 0.001 and $\lambda = 0.3$. (Weight decay alone would leave $0.9997^{1000}$ of each.)
 
 # %% tags=["answer", "explained"]
 def decay(kind):
@@ -780,8 +780,8 @@ for name, kind in kinds.items():
 
 # %% [markdown]
 # The learning rate matters more than the optimizer. The best numbers of the three rows are
-# close together, but no single learning rate works for all three optimizers. So a comparison of
-# optimizers means little unless the learning rate of each has been tuned.
+# close together, but because no single learning rate works for all three optimizers, a
+# comparison of optimizers means little unless the learning rate of each has been tuned.
 #
 # ## Gradient clipping
 #
@@ -988,8 +988,8 @@ draw_curves(curves, "epoch", "learning rate")
 # A training run that is interrupted and resumed should end with exactly the same weights as one
 # without interruption. For this it is not enough to save the weights: without its moments and
 # its step count, Adam starts from zero again. So everything that the next step depends on must
-# be saved. Tensors cannot be keys in a file, so each parameter is represented by its number,
-# counted from 0 through all groups. Loading is given.
+# be saved. Because tensors cannot be keys in a file, each parameter is represented by its
+# number, counted from 0 through all groups. Loading is given.
 #
 # **Task.** Write `optimizer_state`, which `state_dict` calls.
 
