@@ -18,9 +18,9 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 # **Automatic differentiation**, *autograd* for short, computes the exact derivatives of a
 # program by applying the chain rule to each of its operations, so you need not derive a
 # gradient by hand again. In this chapter you write it for tensors, in *reverse mode* or
-# *backpropagation*, which computes all derivatives of a loss in about twice the time that the
-# loss itself takes. At the end, your autograd trains a network like the one in the picture.
-# Because nothing in its code refers to that network, it works for any other.
+# *backpropagation*, which computes all derivatives of a loss in about twice the time of the
+# loss. At the end, your autograd trains a network like the one in the picture. Because nothing
+# in its code refers to that network, it works for any other.
 #
 # **You need** 01 (Tensor), 04 (losses) and 05, which did this for single numbers; for the last
 # section also 02 (activations) and 03 (layers). **You write** the rules of the operations, the
@@ -137,9 +137,8 @@ def derivative(op, *rules, together=None):
 #
 # Predict for the four rules of `a - b` and `a / b`: which contain a minus? Which can use `out`?
 #
-# **Task.** Write the rules of the five operations. (`@deferred_rules` calls your function the
-# first time that one of these operations needs its rule, so the package can be imported before
-# the function is written.)
+# **Task.** Write the rules of the five operations. (`@deferred_rules` calls your function when
+# an operation first needs its rule, so you can import the package before you write it.)
 
 # %% The rules of arithmetic exercise="arithmetic"
 #| export
@@ -231,15 +230,14 @@ print("a:", for_a, " b:", for_b)
 
 # %% [markdown]
 # `+=` writes into the array, and because an array returned by a rule may be in use elsewhere,
-# `accumulate` uses `gradients[x] + g` from the second contribution on, which creates a new
-# array.
+# `accumulate` uses `gradients[x] + g`, a new array, from the second contribution on.
 #
 # `propagate` does one step of the backward pass. It takes one result, `node`, and its complete
 # gradient `g`, calls the rules of its operation, and accumulates what they return. Many inputs
 # need no gradient (a batch of images, a constant 0.1), and their rules are not called. A dense
 # layer needs three matrix products: one in the forward pass, and in the backward pass one for
-# the gradient of the weights and one for the gradient of the input. In the first layer of a
-# network the last one is saved.
+# the gradient of the weights and one for the gradient of the input. The first layer saves the
+# last one.
 #
 # `match_input` is given. It changes a gradient to the dtype and shape of the input:
 

@@ -69,8 +69,8 @@ draw_sliding([0, 0, 0, 5, 5, 5, 5], kernel=[-1, 0, 1], stride=2, padding=1)
 # four positions, two pixels apart, with its outputs 0, 5, 0 and -5.
 
 # %% [markdown]
-# The output is not 0 where the input changes: this kernel detects edges. The -5 comes from the
-# padding, where the input changes from 5 to 0.
+# The output is not 0 where the input changes, because this kernel detects edges. The -5 comes
+# from the padding, where the input changes from 5 to 0.
 #
 # Predict the number of outputs for the same 7 numbers with stride 1 and no padding. Then
 # predict it for 8 numbers with stride 2 and no padding. What happens to the last of the 8
@@ -164,8 +164,8 @@ draw_product(edges, kernels["vertical edges"], at=(1, 0))
 # Take 32 images of shape (3, 28, 28) and 8 kernels of shape (3, 5, 5). Predict how many numbers
 # the output has, and how many products are added up for each of them.
 #
-# **Task.** Write the body of `conv2d_loops` as plainly as you can. It may be slow: it explains
-# the operation, and it tests the fast version later.
+# **Task.** Write the body of `conv2d_loops` as plainly as you can. It may be slow, because it
+# only explains the operation and later tests the fast version.
 
 # %% Convolution as loops exercise="loops"
 #| export
@@ -402,8 +402,8 @@ print(f"32 images as a matrix product: {fast * 1000:.2f} ms, {slow / fast:.0f} t
 # The operation needs a rule (a vector-Jacobian product) for each input. As in lesson 06, it is
 # called as `rule(g, out, *inputs, **options)`, where $g$ is the upstream gradient.
 #
-# We start with the bias. The bias $b_o$ is added to every output number of channel $o$, in all
-# images and at all positions. So its gradient is a sum. Over which axes of $g$?
+# We start with the bias. Because the bias $b_o$ is added to every output number of channel $o$,
+# in all images and at all positions, its gradient is a sum. Over which axes of $g$?
 #
 # **Task.** Write `bias_gradient`.
 
@@ -769,8 +769,8 @@ check("max-pool")
 # There can be several equal maxima: after a ReLU, many windows contain only zeros. If all four
 # zeros of such a window received the gradient, their sum would be four times too large.
 # Therefore, as in PyTorch, the *first* of several equal maxima, row by row, receives the whole
-# gradient. When windows overlap, a number can be the maximum of several windows. Then it
-# receives the sum of their gradients.
+# gradient. When windows overlap, however, a number can be the maximum of several windows, and
+# then receives the sum of their gradients.
 #
 # **Task.** Write `max_pool2d_gradient`.
 
@@ -1084,8 +1084,8 @@ for k in (1, 3, 5):
               f"{spent * 1e6:4.0f} microseconds, {flops / spent / 1e9:4.1f} GFLOP/s")
 
 # %% [markdown]
-# The times differ far less than the FLOPs. Each call has a fixed cost, because part of the work
-# of Python and NumPy does not depend on the size of the arrays. So convolutions with few
+# The times differ far less than the FLOPs. Because part of the work of Python and NumPy does
+# not depend on the size of the arrays, each call has a fixed cost, and convolutions with few
 # channels and small kernels are slow per operation.
 #
 # ## Translation equivariance
@@ -1093,8 +1093,8 @@ for k in (1, 3, 5):
 # We return to the question at the beginning: finding a pattern wherever it is. **Translation
 # equivariance** means that shifting the input shifts the output by the same amount.
 # Convolutions with stride 1 use the same weights at all positions, so they have this property,
-# except near the edges. You saw it with the shifted house. So a pattern that is learned at one
-# position is detected at all others.
+# except near the edges, as you saw with the shifted house. A pattern that is learned at one
+# position is therefore detected at all others.
 #
 # Now we can do the experiment from the beginning of the chapter. Noisy images of 12 by 12
 # pixels show a stroke of 5 pixels in one of four directions. In training, its left end is in
@@ -1134,11 +1134,11 @@ for name, net in nets.items():
 
 # %% [markdown]
 # The fully connected network has separate weights for the right half, and in training these
-# weights only got noise. The convolutional network applies its eight kernels everywhere. Max
-# pooling over the whole map then keeps *whether* a stroke was found and discards *where*. Its
-# few errors are rising strokes in the lower right corner, because their kernels look for the
-# stroke in their upper left, and at the right edge no window can begin that far right. With two
-# more columns of noise at the right, the network makes no errors. Its learned kernels:
+# weights only got noise, while the convolutional network applies its eight kernels everywhere.
+# Max pooling over the whole map then keeps *whether* a stroke was found and discards *where*.
+# Its few errors are rising strokes in the lower right corner, because their kernels look for
+# the stroke in their upper left, and at the right edge no window can begin that far right. With
+# two more columns of noise at the right, the network makes no errors. Its learned kernels:
 
 # %%
 conv = nets["convolutional"][0]

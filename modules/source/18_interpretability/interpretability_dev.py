@@ -97,11 +97,11 @@ def repeated(rng, batch, length, vocab_size, low, high):
 check("repeated")
 
 # %% [markdown]
-# The first copy is random and cannot be predicted. Its loss would never fall, and would be most
-# of the total. With period `p`, the first token that has been read before is at position `p`;
-# so from position `p` on, the next token is known. At position `p - 1` the next token is not
-# known: nothing says that the first copy is over. For 5 7 9 5 7 9 5 with `p = 3`, the targets
-# are -100 -100 -100 7 9 5.
+# Because the first copy is random and cannot be predicted, its loss would never fall, and would
+# be most of the total. With period `p`, the first token that has been read before is at
+# position `p`; so from position `p` on, the next token is known. At position `p - 1` the next
+# token is not known: nothing says that the first copy is over. For 5 7 9 5 7 9 5 with `p = 3`,
+# the targets are -100 -100 -100 7 9 5.
 #
 # Here -100 marks the targets that do not count. PyTorch's `cross_entropy` ignores this value,
 # its `ignore_index`; ours does not, so `next_token_loss` removes these targets.
@@ -299,7 +299,7 @@ def hooks(model, functions):
         yield
 
 # %% [markdown]
-# **Task.** Write `record`. Its hooks keep a copy and change nothing. Copy the array: later
+# **Task.** Write `record`. Its hooks change nothing and keep a copy of the array, because later
 # operations may write into it. A module may be called with a Tensor or with an ndarray, such as
 # token ids; `operand(x)` is the array of both.
 
@@ -507,11 +507,11 @@ figure = plot_lines({"loss / ln 64": np.array(losses) / np.log(64),
 # the later copies, where this layer does not look at the token before.
 #
 # So the network has an induction head, and the head appeared when the loss dropped. But all of
-# this is correlation. A network could also have these heads without using them.
+# this is correlation, because a network could also have these heads without using them.
 #
 # ## Changing a result
 #
-# The next tool is almost the same as `record`. Its hooks return something else.
+# The next tool is almost the same as `record`, although its hooks return something else.
 #
 # **Task.** Write `changed`. Each function gets a copy of the array, so it may write into it.
 
@@ -807,9 +807,9 @@ check("contributions")
 # %% [markdown]
 # **Direct logit attribution** multiplies each contribution with the output layer's weights for
 # one token, which gives its share of that token's logit. Only the last norm is in between. It
-# subtracts a mean and divides by one number. If we keep this number fixed, the rest is linear.
-# So the shares and a last one, of the norm's bias, add up to the logit. Which part of the model
-# produces the logit of the right token?
+# subtracts a mean and divides by one number. Because the rest is linear if we keep this number
+# fixed, the shares and a last one, of the norm's bias, add up to the logit. Which part of the
+# model produces the logit of the right token?
 
 # %% tags=["answer", "explained"]
 clean, _ = pairs(8)
@@ -826,7 +826,7 @@ print(f"{'logit':20} {logits.mean():+6.2f}, of which the norm's bias "
 
 # %% [markdown]
 # The logit comes from layer 1. Layer 0 adds almost nothing to it directly; it acts through
-# layer 1, whose keys it changes. Attribution sees direct paths only. Patching also sees
+# layer 1, whose keys it changes. Attribution sees direct paths only, while patching also sees
 # indirect ones: layer 0, keys of layer 1, logit.
 #
 # ## The logit lens
@@ -1005,11 +1005,11 @@ check("probe")
 # probe find an easier rule? A **control task** is a task with the same vectors, whose labels
 # the network cannot know. We compare the accuracy of the same probe on both tasks.
 #
-# Shuffled labels seem natural. But nothing can predict them, so this control is always near one
-# half, and every probe looks good next to it. It misses one trick: a probe can recognize the
-# *token* and guess from it. A fairer control gives each token one random label, the same at all
-# of its places. A probe can learn these labels from the token alone, and they say nothing about
-# what the network has computed.
+# Shuffled labels seem natural, but because nothing can predict them, this control is always
+# near one half, and every probe looks good next to it. It misses one trick: a probe can
+# recognize the *token* and guess from it. A fairer control gives each token one random label,
+# the same at all of its places. A probe can learn these labels from the token alone, although
+# they say nothing about what the network has computed.
 #
 # **Task.** Write `probe`. Draw the labels of the groups with `rng.integers(0, 2, ...)`: one for
 # each group from 0 to the largest.

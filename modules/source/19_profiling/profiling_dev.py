@@ -113,12 +113,12 @@ figure = draw_runs(times)
 
 # %% [markdown]
 # A run can be interrupted, by another program for example, and then takes much longer. Hardly
-# anything makes a run much shorter. So times have a long tail on one side. A few slow runs can
-# make the mean much larger, but they hardly move the median.
+# anything makes a run much shorter. So times have a long tail on one side, and while a few slow
+# runs can make the mean much larger, they hardly move the median.
 #
 # Use the *median* for the typical time, and the *minimum* for the best that the machine can do.
 #
-# There are two kinds of clock. `time.perf_counter` is like a clock on the wall.
+# There are two kinds of clock. While `time.perf_counter` is like a clock on the wall,
 # `time.process_time` counts only the time in which the processor works for this program, added
 # up over its threads. Predict what each shows for a program that sleeps for 50 ms.
 
@@ -210,8 +210,8 @@ for n in (5, 50, 500):
     print(f"{n:3} runs of the program: {1e6 * low:.1f} to {1e6 * high:.1f} microseconds")
 
 # %% [markdown]
-# A time below zero is impossible. The interval of the median stays among the measured times.
-# It is also honest: as far as five runs can tell, the true median could be 90.
+# A time below zero is impossible, while the interval of the median stays among the measured
+# times. It is also honest: as far as five runs can tell, the true median could be 90.
 #
 # The intervals of the program need not overlap, or contain the median that you saw in an
 # earlier section. The bootstrap knows only the spread of the runs that it is given, and the
@@ -222,8 +222,8 @@ for n in (5, 50, 500):
 # If 95 % of the intervals are right, how can the left column of the first picture have more
 # than 3 red lines in 60? The two sides were not measured under the same conditions. **Drift**
 # is a slow change of the speed of a computer, for example because the processor gets warm or
-# another program starts. Two runs in a row have nearly the same speed. The first 40 runs and
-# the next 40 runs do not.
+# another program starts. Two runs in a row have nearly the same speed, while the first 40 runs
+# and the next 40 runs do not.
 #
 # To see drift clearly, we use a simulated computer. Its times are made up and are the same
 # everywhere. Two names, a and b, stand for one and the same program.
@@ -247,9 +247,9 @@ figure = draw_order("ab" * 40, simulated("ab" * 40), "interleaved")
 
 # %% [markdown]
 # **Interleaving** means that the programs take turns, so that drift affects all of them
-# equally. In each *round*, every program runs once. The order in a round matters also: the
-# program that runs first may find other data in the processor's cache than the one that runs
-# second. So each round uses a new random order.
+# equally. In each *round*, every program runs once. The order in a round matters also: because
+# the program that runs first may find other data in the processor's cache than the one that
+# runs second, each round uses a new random order.
 #
 # **Task.** Write `race`.
 
@@ -293,7 +293,7 @@ check("race")
 # %% [markdown]
 # ## Paired ratios
 #
-# Interleaving gives both sides the same drift. The next step removes it. A **paired
+# While interleaving gives both sides the same drift, the next step removes it. A **paired
 # comparison** compares measurements that were taken together: the time of a in round i with the
 # time of b in the same round. Drift multiplies both times by nearly the same factor, and their
 # ratio does not change. So compute the ratio in each round first, and then its median.
@@ -343,10 +343,10 @@ check("ratio-interval")
 # ## A/A tests
 #
 # How can we know that a method of comparison is right? An **A/A test** compares a program with
-# itself, to test the method of comparison. The true ratio is 1, and 5 % of the intervals miss
-# it. So a correct method declares a winner in about 1 of 20 tests. If a method declares a
-# winner in half of the tests, do not use it to compare two different programs. First on the
-# simulated computer; predict both numbers:
+# itself, to test the method of comparison. Because the true ratio is 1, and 5 % of the
+# intervals miss it, a correct method declares a winner in about 1 of 20 tests. If a method
+# declares a winner in half of the tests, do not use it to compare two different programs. First
+# on the simulated computer; predict both numbers:
 
 # %% tags=["answer"]
 def comparisons(program, clock, rng, pairs=60, rounds=40):
@@ -825,10 +825,10 @@ figure = draw_shares(shares)
 # Additions, GELU and layer norm together have half a percent of the FLOPs and more than half of
 # the bytes. Their bars of time are much longer than their bars of FLOPs: they wait for memory,
 # which a count of FLOPs does not show. But a count of bytes is not enough. Additions have a
-# much smaller share of the time than of the bytes. Their arrays have about 1 MB or less and
-# were used just before, so they can be in a cache. Attention has a much larger share of the
-# time than of FLOPs and bytes. Its count leaves out the softmax and the attention weights
-# (question 4 in "Look back").
+# much smaller share of the time than of the bytes, because their arrays have about 1 MB or less
+# and were used just before, so that they can be in a cache. Attention has a much larger share
+# of the time than of FLOPs and bytes, because its count leaves out the softmax and the
+# attention weights (question 4 in "Look back").
 #
 # ## A profiler for modules
 #
@@ -976,9 +976,9 @@ print(f"one after another, in place: "
 # forward pass. The graph keeps them: a result's `creator` has the arrays that its operation was
 # called with, and arrays in `options["saved"]` (lessons 11, 14, 15). How many bytes is that?
 #
-# A *view* shares the memory of another array, its `.base`. Counting both would count the same
-# memory twice. So for each array, find the array that owns the memory, and count each owner
-# once: `kept_arrays` returns a dict, and its keys are `id(array)`, a number that no other
+# Because a *view* shares the memory of another array, its `.base`, counting both would count
+# the same memory twice. So for each array, find the array that owns the memory, and count each
+# owner once: `kept_arrays` returns a dict, and its keys are `id(array)`, a number that no other
 # living object has.
 #
 # **Task.** Write `kept_arrays`.

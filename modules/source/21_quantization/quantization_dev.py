@@ -18,7 +18,7 @@ draw_texts({f"{bits} bits": text for bits, text in texts.items()})
 
 # %% [markdown]
 # With 8 bits the text is as good as with 32, at a quarter of the bytes. With 4 bits words
-# break, although later the same model writes words with 4.4 bits, all other numbers included.
+# break, although later the same model writes words with 4.4 bits per weight, scales included.
 #
 # **Quantization** stores numbers as small integers that share a scale, so that a model fits
 # into a phone or one GPU. You will measure its cost in quality and in time, and what it saves.
@@ -198,8 +198,8 @@ guess = np.log2(tokenizer.vocab_size) / characters[test_ids].mean()
 print(f"equal probabilities: {guess - exact:.4f} lost")
 
 # %% [markdown]
-# Eight bits cost almost nothing. From 6 to 3 bits, each bit less makes the loss four or five
-# times as large. With 2 bits, the model is nearly as bad as equal probabilities for all tokens.
+# While eight bits cost almost nothing, from 6 to 3 bits each bit less makes the loss four or
+# five times as large. With 2 bits, the model is nearly as bad as equal probabilities.
 #
 # ## Outliers
 #
@@ -554,7 +554,7 @@ check("quantize-model")
 #
 # A count of the bits per weight leaves out scales, biases and norms. The honest number is the
 # sum of the bytes of all arrays that are stored. Our GPT uses its table of embeddings twice:
-# for the embeddings and as its head. The table is stored once and must be counted once.
+# for the embeddings and as its head. Because the table is stored once, it must be counted once.
 #
 # **Task.** Write `size_of`. `traverse(model)` from lesson 03 yields (path, object) for each
 # Module and each Tensor in a model, and for an object that occurs twice only once.
@@ -642,9 +642,9 @@ def sensitivity(model, bits, score, group=None):
 check("sensitivity")
 
 # %% [markdown]
-# The result will decide how many bits each layer gets. So measure it on *training* text: text
-# that decides something must not judge the result. Predict which matrix is the most sensitive
-# at 3 bits: one in the first or the last block, the table of embeddings, or the positions?
+# Because the result will decide how many bits each layer gets, measure it on *training* text:
+# text that decides something must not judge the result. Predict which matrix is the most
+# sensitive at 3 bits: one in the first or the last block, the embeddings, or the positions?
 
 # %% tags=["answer", "explained"]
 train_ids = tokenizer.encode(load_text("train")[:400_000])
