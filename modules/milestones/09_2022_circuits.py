@@ -10,7 +10,7 @@ Here, attention-only networks learn to continue random tokens that repeat. The p
 three of them with two layers, from different seeds, and one with a single layer, which cannot
 form the circuit. Activation patching proves the circuit: a vector from a run with the right
 answer is put into a run with a wrong one, at one place after the other. Then the program trains
-two layers with a higher learning rate. They reach the same loss by another circuit.
+two layers with a higher learning rate, which reach the same loss by another circuit.
 """
 
 # /// milestone

@@ -849,8 +849,8 @@ check("json")
 # %% [markdown]
 # ## Characters per token
 #
-# How good is a tokenizer? The first of two measures is the number of **characters per token**,
-# which says how much a tokenizer compresses: the characters of a text divided by the number of
+# How good is a tokenizer? We measure two things. The number of **characters per token**
+# measures how much a tokenizer compresses: the characters of a text divided by the number of
 # its tokens. It is measured on text that the tokenizer was not trained on.
 #
 # **Task.** Write `compression`.
