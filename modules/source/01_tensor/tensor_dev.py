@@ -192,8 +192,8 @@ draw_broadcasting(guesses, targets, "-", unwanted)
 # downward. Only the three zeros on the diagonal were wanted; the other six numbers are hatched.
 
 # %% [markdown]
-# The result has nine numbers. Because these shapes do broadcast, no library can catch this bug,
-# unless you compare the shape of a result with the one you expect.
+# The result has nine numbers. Because these shapes do broadcast, no library can catch this bug:
+# compare the shape of a result with the one you expect.
 #
 # **Task.** Write `broadcast_shape` for any number of shapes. When shapes do *not* broadcast, it
 # raises an error, and users of your library will read the message of this error.

@@ -60,8 +60,8 @@ for name, partial in zip("abcd", numerical_gradient(lambda p: expression(*p), po
     print(f"dL/d{name} = {partial:9.5f}")
 
 # %% [markdown]
-# When $c$ grows by 0.001, $L$ grows by about 0.007, while `a` changes $L$ the most, and alone
-# makes it smaller.
+# When $c$ grows by 0.001, $L$ grows by about 0.007, while `a` changes $L$ the most, and only
+# `a` makes it smaller.
 #
 # While central differences evaluate the function twice per input, there is a faster way, which
 # uses the structure of the function. Give each intermediate result a name:

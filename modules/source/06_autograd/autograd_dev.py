@@ -236,8 +236,8 @@ print("a:", for_a, " b:", for_b)
 # gradient `g`, calls the rules of its operation, and accumulates what they return. Many inputs
 # need no gradient (a batch of images, a constant 0.1), and their rules are not called. A dense
 # layer needs three matrix products: one in the forward pass, and in the backward pass one for
-# the gradient of the weights and one for the gradient of the input. The first layer saves the
-# last one.
+# the gradient of the weights and one for the gradient of the input, which the first layer of a
+# network can leave out.
 #
 # `match_input` is given. It changes a gradient to the dtype and shape of the input:
 
@@ -896,10 +896,10 @@ print(full)
 # %% [markdown]
 # The 1 is lost: NumPy adds to each element once.
 #
-# `np.bincount(positions, weights, length)` adds up the weights that have the same position, in
-# flat arrays. To get the positions, fill an array of the shape of `x` with 0, 1, 2, ..., and
-# apply `index` to it. You need this only if `derivatives.can_repeat(index)`: a list or an array
-# of integers may repeat a position, a slice or a mask cannot.
+# `np.bincount(positions, weights, length)` takes flat arrays, and adds up the weights that have
+# the same position. To get the positions, fill an array of the shape of `x` with 0, 1, 2, ...,
+# and apply `index` to it. You need this only if `derivatives.can_repeat(index)`: a list or an
+# array of integers may repeat a position, a slice or a mask cannot.
 #
 # **Task.** Write the rule of `take_forward(x, index=...)`, which computes `x[index]`.
 

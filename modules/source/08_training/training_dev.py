@@ -16,7 +16,7 @@ figure = plot_learning_curve(example_history())
 # After 27 epochs the network was better than at the end. How do you measure how good a network
 # really is, and when should its training stop? In this chapter you write a `Trainer` that
 # measures the network after each epoch, stops in time, and restores the best weights. It also
-# survives a power failure in epoch 59, while two more tools choose a learning rate and find out
+# survives a power failure in epoch 59, and two more tools choose a learning rate and find out
 # why a loss is `nan`.
 #
 # **You need** 03 (layers), 04 (losses), 06 (autograd) and 07 (optimizers). **You write** the
@@ -193,7 +193,7 @@ print((predicted == targets).shape, (predicted == targets).mean())
 
 # %% [markdown]
 # All four predictions are right, but the mean is 0.625: broadcasting compared every prediction
-# with every target. There is no error message, although 0.625 looks like a real accuracy.
+# with every target. Because there is no error message, 0.625 looks like a real accuracy.
 #
 # **Task.** Write `accuracy`, and refuse targets whose shape does not match.
 
@@ -888,8 +888,8 @@ for name, net in [("3 hidden units", narrow), ("64 + 64 units", model),
 
 # %% [markdown]
 # With 3 hidden units the training loss stays at 0.367: this model underfits. Although its
-# validation loss is lower than that loss of the large model, which overfits, it is far above
-# the 0.306 that the large model reaches with weight decay. Weight decay and dropout raise the
+# validation loss is lower than the one of the large model, which overfits, it is far above the
+# 0.306 that the large model reaches with weight decay. Weight decay and dropout raise the
 # training loss of the large model, to 0.133 and 0.203, and lower its validation loss.
 #
 # ## Debugging

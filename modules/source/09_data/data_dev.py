@@ -2,8 +2,8 @@
 # # 09. Data
 #
 # How should data be prepared for a model? The picture shows the accuracy of one classifier on
-# 1,797 handwritten digits, in four experiments. While the classifier is always the same, what
-# changes is which fifth of the digits is the test set, and whether images are shifted.
+# 1,797 handwritten digits, in four experiments. The classifier is always the same. What changes
+# is which fifth of the digits is the test set, and whether images are shifted.
 
 # %% tags=["payoff"]
 #| default_exp core.data

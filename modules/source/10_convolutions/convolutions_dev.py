@@ -46,8 +46,9 @@ figure = draw_maps([house(), *feature_maps], ["house", *kernels])
 # fully connected network with 9,540 parameters cannot.
 #
 # **You need** 01 (Tensor), 03 (Layers), 04 (Losses) and 06 (Autograd). **You write** the
-# convolution as loops, and again as a matrix product that is thousands of times as fast, its
-# gradients, the layer `Conv2d` and pooling, and compute a layer's receptive field and FLOPs.
+# convolution as loops, and again as a matrix product that is thousands of times as fast. Then
+# you write its gradients, the layer `Conv2d` and pooling, and compute a layer's receptive field
+# and FLOPs.
 
 # %% [markdown]
 # ## Kernel, stride and padding
@@ -1138,7 +1139,7 @@ for name, net in nets.items():
 # Max pooling over the whole map then keeps *whether* a stroke was found and discards *where*.
 # Its few errors are rising strokes in the lower right corner, because their kernels look for
 # the stroke in their upper left, and at the right edge no window can begin that far right. With
-# two more columns of noise at the right, the network makes no errors. Its learned kernels:
+# two more columns of noise at the right, the network makes no errors. These are its kernels:
 
 # %%
 conv = nets["convolutional"][0]

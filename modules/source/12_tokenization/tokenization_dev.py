@@ -548,7 +548,7 @@ print(len(merges), "merges, the first:", first, "is", repr(from_bytes(list(first
 # ## The bytes of a token
 #
 # To decode an id, we need the bytes of its token. A merge names the two tokens that form a new
-# one, although each of these two may itself be the result of a merge.
+# one, and each of these two may itself be the result of a merge.
 #
 # **Task.** Write `token_bytes`. The parts of a token have smaller ids than the token.
 

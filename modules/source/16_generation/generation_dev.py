@@ -223,8 +223,8 @@ def top_k(logits, k):
 check("top-k")
 
 # %% [markdown]
-# Here `k` is 3, which fits neither of the two prompts. Where the model is unsure, good tokens
-# are removed, while where it is sure, bad tokens are kept.
+# Here `k` is 3, which fits neither of the two prompts. Good tokens are removed where the model
+# is unsure, while bad tokens are kept where it is sure.
 
 # %%
 draw_choices({prompt: choices(prompt, lambda logits: top_k(logits, 3)) for prompt in prompts})

@@ -412,8 +412,8 @@ draw_tangents([("x", "", 2, 1), ("y", "", 3, 0), ("a", "x * y", 6, 3),
 
 # %% [markdown]
 # Unlike the tangents of dual numbers, these tangents are *Tensors*, and the rules compute with
-# Tensor operations. Because everything a rule computes is therefore recorded and can be
-# differentiated again, we get second derivatives without extra work.
+# Tensor operations. Everything a rule computes is therefore recorded and can be differentiated
+# again, which gives us second derivatives without extra work.
 
 # %%
 #| export
@@ -651,8 +651,8 @@ check("jacfwd")
 # Reverse mode multiplies the Jacobian from the other side: $g^T J$, the vector-Jacobian product
 # of lesson 06. `vjp` returns the result `out` of a function, and `vjp_function`, which you can
 # call with several `g`. `grad` of lesson 06 returns a dictionary from each leaf to its
-# gradient. It contains only the leaves that `out` depends on, and unless `out` depends on a
-# leaf, `out.requires_grad` is False, and you cannot call `grad`.
+# gradient. It contains only the leaves that `out` depends on. If `out` depends on no leaf,
+# `out.requires_grad` is False, and you cannot call `grad`.
 #
 # **Task.** Write `vjp_function`. It may be called more than once, so `grad` must not free the
 # graph.
@@ -1056,9 +1056,9 @@ for step in range(7):
     w = newton_step(digits_loss, w, steps=10)
 
 # %% [markdown]
-# Why are large networks not trained in this way? Because their loss is not convex, it needs
-# much damping, and the Hessian of a mini-batch is noisy, while Adam replaces the Hessian by one
-# number per weight, which costs almost nothing.
+# Why are large networks not trained in this way? Because their loss is not convex, the method
+# needs much damping, and the Hessian of a mini-batch is noisy, while Adam replaces the Hessian
+# by one number per weight, which costs almost nothing.
 #
 # ## The diagonal and the trace
 #

@@ -511,7 +511,7 @@ figure = plot_lines({"loss / ln 64": np.array(losses) / np.log(64),
 #
 # ## Changing a result
 #
-# The next tool is almost the same as `record`, although its hooks return something else.
+# The next tool is almost the same as `record`, except that its hooks return something else.
 #
 # **Task.** Write `changed`. Each function gets a copy of the array, so it may write into it.
 

@@ -694,7 +694,7 @@ for continuous in (False, True):
 #
 # ## Shards of a batch
 #
-# Because one process has used one core so far, we divide the work to use several. **Data
+# So far one process has used one core, and to use several, we divide the work. **Data
 # parallelism** is training in which each process has the whole model and computes the gradient
 # of a part of each batch, a *shard*. Then the gradients are combined.
 #
@@ -1149,8 +1149,8 @@ low, high = ratio_interval(times["float16"], times["float32"], rng=0)
 print(f"float16 takes {low:.0f} to {high:.0f} times as long as float32")
 
 # %% [markdown]
-# NumPy has no fast float16 product, because it uses a plain loop that converts each number.
-# Here fewer bits save bytes but no time, and lesson 21 uses that.
+# NumPy has no fast float16 product: it uses a plain loop that converts each number. Here fewer
+# bits save bytes but no time, and lesson 21 uses that.
 #
 # ## What NumPy cannot do
 #

@@ -268,7 +268,7 @@ for amount in (0.0, 0.05, 0.3, 0.5, 0.8, 0.9, 0.99):
 #
 # After pruning, the other weights can adapt: we train again for a while. But an optimizer step
 # also changes the zeros. Because their gradients are not 0, and with momentum an optimizer
-# moves them even when they are, we multiply by the masks again after every step.
+# moves them even when they are 0, we multiply by the masks again after every step.
 #
 # How do we multiply after *every* step? We put our own function in place of `optimizer.step`.
 # It calls the old step first, and then applies the masks.
