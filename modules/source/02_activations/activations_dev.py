@@ -362,18 +362,21 @@ for place in (-1.0, 0.0, 1.0):
 # problem. Predict what the two lines print. The largest `float32` number is about $3 \cdot
 # 10^{38}$, and $e^{90}$ is about $10^{39}$.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 with np.errstate(over="ignore"):
     print((-Tensor([-3.0, -90.0, -1000.0])).exp())
     print(1 / (1 + (-Tensor([-3.0, -90.0, -1000.0])).exp()))
 
 # %% [markdown]
+# The exponentials of 90 and 1000 become `inf`. Because 1 divided by `inf` is 0, the second line
+# looks right.
+#
 # **Overflow** means that a result is larger than the largest number of its dtype and becomes
-# `inf`. In the second line, 1 divided by `inf` is 0, and the result looks right, although its
-# derivative is not, because lesson 06 computes derivatives from the recorded intermediate
-# results. Where $u = 1 + e^{-x}$ is `inf`, the derivative of $1 / u$ is 0, the derivative of
-# `exp` is `inf`, and their product is `nan`. **Numerical stability** means that rounding and
-# overflow do not spoil the result of a computation for any input that can occur.
+# `inf`. Even where the result then looks right, its derivative is wrong, because lesson 06
+# computes derivatives from the recorded intermediate results. Where $u = 1 + e^{-x}$ is `inf`,
+# the derivative of $1 / u$ is 0, the derivative of `exp` is `inf`, and their product is `nan`.
+# **Numerical stability** means that rounding and overflow do not spoil the result of a
+# computation for any input that can occur.
 #
 # To make sigmoid stable, write it as $\frac{e^x}{e^x + e^0}$ and multiply numerator and
 # denominator by $e^{-m}$, which does not change the value. Choose $m$ so that no exponent is
@@ -416,7 +419,7 @@ check("sigmoid")
 # sigmoids in a row, if each has the largest possible derivative. (By the chain rule, the
 # derivatives of functions in a row are multiplied.)
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for place in (0.5, 2, 5, 10):
     print(f"derivative at {place:3}: "
           f"sigmoid {float(numerical_derivative(sigmoid, place)):.7f}, "
@@ -424,9 +427,10 @@ for place in (0.5, 2, 5, 10):
 print(f"ten sigmoids in a row: {float(numerical_derivative(sigmoid, 0)) ** 10:.1e}")
 
 # %% [markdown]
+# At 10, the output of sigmoid changes twenty thousand times less than its input.
+#
 # **Saturation** means that an activation function is nearly flat at its input, so that its
-# derivative is close to 0. At 10, sigmoid is saturated: its output changes twenty thousand
-# times less than its input.
+# derivative is close to 0.
 #
 # A **vanishing gradient** is a derivative that has become tiny because it is a product of many
 # factors below 1. The derivative for a weight has one such factor for each sigmoid between this
@@ -729,14 +733,16 @@ draw_temperatures([1.0, 2.0, 4.0], [2.0, 1.0, 0.5])
 # probabilities are 0 and -1000, correct to hundreds of digits. `float32` can store both
 # numbers. Predict what the code prints instead:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 with np.errstate(divide="ignore"):
     print(softmax(Tensor([0.0, -1000.0])).log())
 
 # %% [markdown]
 # The probability was rounded to 0 (*underflow*), so its logarithm is infinite, and an infinite
-# loss has no useful derivative. But the logarithm of $e^{z_i} / \sum_j e^{z_j}$ can be
-# simplified. Do this on paper: which `exp` and which `log` cancel?
+# loss has no useful derivative.
+#
+# The logarithm of $e^{z_i} / \sum_j e^{z_j}$ can be simplified. Do this on paper: which `exp`
+# and which `log` cancel?
 #
 # **Task.** Write `log_softmax`. It must be as stable as `softmax`.
 

@@ -1104,7 +1104,7 @@ draw_small_network([(W1, b1), (W2, b2)], [["a", "b"], ["relu 1", "relu 2"], ["ou
 # %% [markdown]
 # Predict what the two relus and the output are for (1, 1):
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 xor = Sequential(Dense(2, 2), Tensor.relu, Dense(2, 1))
 xor.load_state_dict({"0.weights": W1, "0.bias": b1, "2.weights": W2, "2.bias": b2})
 for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):

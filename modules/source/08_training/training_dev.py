@@ -1184,7 +1184,7 @@ train_errors, test_errors = random_feature_errors(COUNTS)
 for count in (15, 40, 800):
     print(f"{count:3} parameters: test error {test_errors[COUNTS.index(count)]:.2f}")
 
-# %% tags=["demonstration", "answer"]
+# %% tags=["demonstration", "answer", "explained"]
 figure = plot_double_descent(COUNTS, train_errors, test_errors)
 # caption: The test error is worst where the parameters just fit the training examples.
 # alt: Error against the number of parameters, both axes logarithmic. The training error falls

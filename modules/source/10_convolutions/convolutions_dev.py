@@ -1213,7 +1213,7 @@ figure = draw_maps([*conv.weights.data[:, 0]], columns=4)
 # in `tinytorch/support/convolution.py`. Predict which method has the faster forward pass for 1,
 # 8 and 16 channels.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for channels, size in [(1, 28), (8, 12), (16, 8)]:
     x = rng.normal(size=(4, channels, size, size)).astype("float32")
     w, b = rng.normal(size=(8, channels, 5, 5)).astype("float32"), np.zeros(8, "float32")

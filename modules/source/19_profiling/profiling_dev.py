@@ -1030,7 +1030,7 @@ check("kept")
 # Predict how much memory one forward pass of the GPT keeps for training. Its parameters have
 # 2.9 MB.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 loss = lm_loss(gpt, ids, ids)
 weights = sum(p.data.nbytes for p in gpt.parameters())
 print(f"parameters {weights / 1e6:.1f} MB, graph {(kept_bytes(loss) - weights) / 1e6:.1f} MB")
@@ -1048,9 +1048,10 @@ figure = draw_kept({op: size for op, size in sizes.items() if size > 50_000})
 
 # %% [markdown]
 # The graph needs ten times as much memory as the parameters, and it grows with the batch.
-# Gradient checkpointing (lesson 17) keeps less of it. The picture shows what else could be
-# saved. The rule of a matrix product needs its two inputs, but not its result. The rule of an
-# addition needs no array at all, yet our graph keeps its inputs and its result.
+#
+# Gradient checkpointing (lesson 17) keeps less of the graph. The picture shows what else could
+# be saved. The rule of a matrix product needs its two inputs, but not its result. The rule of
+# an addition needs no array at all, yet our graph keeps its inputs and its result.
 #
 # ## Amdahl's law
 #
