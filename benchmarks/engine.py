@@ -22,8 +22,8 @@ lesson 15, and in PyTorch one of Embedding, LayerNorm, Linear and scaled_dot_pro
 whose cache is grown by torch.cat (gpt.py). The peers; those that do not import are listed with the
 command that brings them:
 
-    numpy      the same mathematics by hand, without an engine: nothing in Python can be much
-               faster. For w4, which has no arrays, plain Python floats
+    numpy      the same mathematics by hand, without an engine: the ratio is what an engine costs.
+               For w4, which has no arrays, plain Python floats
     torch      PyTorch on the CPU, eager
     micrograd  w4 only, since it knows only scalars
     mygrad, autograd   engines on NumPy as ours is; autograd is the one called HIPS autograd. Not w4

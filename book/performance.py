@@ -76,7 +76,7 @@ def _engine(found):
     )
     note = (
         "CPU time of one thread, forward and backward pass. Tuned NumPy is the same mathematics "
-        "written by hand, without an engine: nothing in Python can be much faster. Medians of "
+        "written by hand, without an engine, so the ratio is what ours costs. Medians of "
         f"{found['runs']} turns; a ratio is the median of the turns' own. {versions}.\n\n{LEGEND}"
     )
     return _table(["workload", "tinytorch", *map(_name, peers)], rows), note

@@ -3,7 +3,7 @@
 Frank Rosenblatt's machine had 400 photocells, and motors that turned its weights. It used no
 gradients: when it classified an example wrongly, it added the example to the weights or
 subtracted it. If a straight line can separate two classes, the perceptron finds such a line
-after a limited number of mistakes. This was proved soon after.
+after a limited number of mistakes, as was proved soon after.
 """
 
 # /// milestone

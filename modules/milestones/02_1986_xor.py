@@ -1,9 +1,9 @@
 """1986: a hidden layer. Two layers separate classes that no straight line can separate.
 
 A point belongs to class 1 when exactly one of its two coordinates is large: exclusive or (XOR).
-Minsky and Papert showed in 1969 that a perceptron can never learn it. In 1986, Rumelhart,
-Hinton and Williams showed how backpropagation computes the gradients of a hidden layer. The
-layer then learns which features its units should compute.
+Minsky and Papert showed in 1969 that a perceptron can never learn it. In 1986, however,
+Rumelhart, Hinton and Williams showed how backpropagation computes the gradients of a hidden
+layer, which then learns the features that its units should compute.
 """
 
 # /// milestone

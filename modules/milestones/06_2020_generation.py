@@ -1,8 +1,8 @@
 """2020: text, token by token, from a model that computes nothing twice.
 
-In this year the public could first use GPT-3, and every token of its answers took one pass
-through the whole model. Here a GPT writes 256 tokens in three ways: naively, with the whole
-text as input for each new token; with a key-value cache, so that only the new token is
+In this year the first invited users could try GPT-3, and every token of its answers took one
+pass through the whole model. Here a GPT writes 256 tokens in three ways: naively, with the
+whole text as input for each new token; with a key-value cache, so that only the new token is
 computed; and speculatively: n-grams guess some tokens ahead, and the GPT accepts or replaces
 them. The first two ways must give the same text, and the third must draw from the same
 distribution.

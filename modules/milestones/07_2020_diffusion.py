@@ -14,10 +14,10 @@ the digit, where theirs predicted the noise (each can be computed from the other
 Then 1,000 samples are judged, 100 of each class, in three ways. The classifier of 1989, which
 is trained again, should read them as the requested class. Their distance to the nearest
 training digit should be about that of test digits, which are real digits that were not used for
-training: a copy of a training digit has distance 0, and a noisy image is far from each. The
-third measure is the variety, the mean distance between two samples of the same class. It is
-needed because a blurred average of the class passes both tests. The same measures are printed
-for simpler ways to draw.
+training: a copy of a training digit has distance 0, while a noisy image is far from all of
+them. The third measure is the variety, the mean distance between two samples of the same class.
+It is needed because a blurred average of the class passes both tests. The same measures are
+printed for simpler ways to draw.
 """
 
 # /// milestone

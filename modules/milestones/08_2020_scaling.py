@@ -16,7 +16,7 @@ better. The program trains four widths, twice each, and fits
 E is the irreducible part, which no width removes. It contains what nobody could predict in the
 text, and also what one block, 64 tokens of context and 1,000 steps cannot learn. From this law
 the program predicts a larger GPT. It prints and draws the prediction and its interval, and
-then it trains the GPT. A second law says how the score depends on the amount of text. It is
+then it trains the GPT. A second law, which says how the score depends on the amount of text, is
 fitted to small parts of the text and predicts the score for the whole text.
 
 A scaling law can be misleading for four reasons. Each width needs its own learning rate: with

@@ -1,15 +1,16 @@
 """2022: a network is opened, and the circuit that it has learned is found.
 
-Language models continue patterns that occur only in their context. In this year, researchers
-found the parts that do it: induction heads, which look for an earlier copy of the current token
-and read what followed it. Such a head needs a second one, in an earlier layer, that tells each
-position which token was before it. The heads form together, in a short phase of the training.
+Language models continue patterns that occur only in their context. In December 2021,
+researchers described the parts that do it: induction heads, which look for an earlier copy of
+the current token and read what followed it. Such a head needs a second one, in an earlier
+layer, that tells each position which token was before it. In 2022 they showed that the heads
+form together, in a short phase of the training.
 
-Here, networks of attention only learn to continue random tokens that repeat. The program trains
+Here, attention-only networks learn to continue random tokens that repeat. The program trains
 three of them with two layers, from different seeds, and one with a single layer, which cannot
 form the circuit. Activation patching proves the circuit: a vector from a run with the right
 answer is put into a run with a wrong one, at one place after the other. Then the program trains
-two layers with a higher learning rate. They reach the same loss by another circuit.
+two layers with a higher learning rate, which reach the same loss by another circuit.
 """
 
 # /// milestone

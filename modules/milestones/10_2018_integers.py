@@ -7,10 +7,10 @@ GPT of `tito milestone run gpt`, with the weights that it has saved. Without the
 trained first, for 3,000 steps, which takes minutes. All sizes count every byte that is stored,
 scales and biases too.
 
-The digits have one scale per column. The GPT has scales for groups of 32 weights, and its table
-of embeddings and its positions have 8 bits. It is rounded to the nearest integers, and by GPTQ,
-which is calibrated on the text that the GPT was trained on. A third variant gives each layer
-the bits that it needs: 6 for the tables, 5 for the first block, and 3 for all others.
+While the digits have one scale per column, the GPT has scales for groups of 32 weights, and its
+table of embeddings and its positions have 8 bits. It is rounded to the nearest integers, and by
+GPTQ, which is calibrated on the text that the GPT was trained on. A third variant gives each
+layer the bits that it needs: 6 for the tables, 5 for the first block, and 3 for all others.
 """
 
 # /// milestone

@@ -8,8 +8,8 @@ program inside the weights, a file that becomes huge, weights of `nan`, and a wr
 referee has to find all of them.
 
 One entry has learned the test digits. It loses many answers on fresh digits, but honest entries
-lose nearly as many. The sign is another one: it is ahead of an honest CNN on the public test,
-and behind it on fresh digits.
+lose nearly as many. What gives it away: it is ahead of an honest CNN on the public test, and
+behind it on fresh digits.
 
 Teachers can let it judge the entries of a class:
 `tito milestone run olympics --class FOLDER`, with `--help` for the rules.

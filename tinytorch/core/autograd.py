@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 04b6169e73599a40
+# checksum: df6008317ea14913
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -92,7 +92,7 @@ def topological_order(root):
     >>> [float(t) for t in topological_order(y + y * y)]
     [20.0, 16.0, 4.0]
 
-    Source: Wengert, A simple automatic derivative evaluation program (1964).
+    Source: Cormen et al., Introduction to algorithms (3rd edition, 2009), section 22.4.
     """
     created, stack = {}, [root]
     while stack:
@@ -430,7 +430,7 @@ def shape_rules():
     ...                        axes=(1, 2, 0)).shape
     (2, 3, 4)
 
-    Source: a permutation and its inverse, e.g. numpy.argsort, "Notes".
+    Source: a permutation and its inverse, numpy.transpose, "Notes".
     """
     derivative(reshape_forward, lambda g, out, x, shape: g.reshape(x.shape))
     derivative(np.transpose, lambda g, out, x, axes: np.transpose(g, np.argsort(axes)))

@@ -1,5 +1,5 @@
 # From modules/source/19_profiling/profiling_dev.py by `tito export`; edit that file, not this one.
-# checksum: 00df4f3e68171814
+# checksum: 2df75d50a0ff6336
 """Profiling: How long a program takes, how much work it does, and how certain both numbers are."""
 
 import math
@@ -94,7 +94,7 @@ def race(functions, rounds, rng=None, clock=time.perf_counter):
     {'f': array([2., 1.])}
 
     Source: Mytkowicz et al., Producing wrong data without doing anything obviously wrong!
-    (2009), section 6, for random setups.
+    (2009), for "experimental setup randomization".
     """
     rng = generator(rng)
     for f in functions.values():
@@ -344,7 +344,7 @@ class Profile(OperationProfile):
     >>> [row[:3] for row in profile.rows]
     [['0', 'matmul', 1], ['0', 'add', 1], ['', 'relu', 1]]
 
-    Source: torch.profiler.profile(with_modules=True).
+    Source: torch.profiler.profile(with_modules=True), which works only for TorchScript models.
     """
 
     def __init__(self, model=None, clock=time.perf_counter):

@@ -1,5 +1,5 @@
 # From modules/source/21_quantization/quantization_dev.py by `tito export`; edit that file, not this one.
-# checksum: b3abbf79464f55d9
+# checksum: 684195f13da8dfce
 """Quantization: Fewer bits for each weight, and what is really gained."""
 
 import copy
@@ -101,7 +101,7 @@ def group_scales(w, bits, group=None):
     array([[ 1., 10.],
            [ 2.,  1.]], dtype=float16)
 
-    Source: Dettmers et al., LLM.int8() (2022), section 2; Frantar et al. (2023), section 4.
+    Source: Dettmers et al., LLM.int8() (2022), section 2; Frantar et al. (2023), section 5.
     """
     group = len(w) if group is None else group
     scales = [symmetric_scale(w[i : i + group], bits, axis=0) for i in range(0, len(w), group)]
@@ -346,7 +346,7 @@ def inverse_factor(x, damping=0.01):
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
 
-    Source: Frantar et al., GPTQ (2023), section 3.3, "Cholesky reformulation".
+    Source: Frantar et al., GPTQ (2023), section 4, "Step 3: Cholesky Reformulation".
     """
     x = np.asarray(x, np.float64)
     h = x.T @ x
@@ -416,7 +416,7 @@ class Observer:
     >>> observer.low, observer.high
     (-1.0, 5.0)
 
-    Source: torch.ao.quantization.MinMaxObserver; Krishnamoorthi (2018), section 3.1.
+    Source: torch.ao.quantization.MinMaxObserver; Krishnamoorthi (2018), section 2.5.
     """
 
     def __init__(self, percentile=100.0):

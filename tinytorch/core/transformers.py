@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: ca6306d7455ecf6c
+# checksum: 154a82b1be245ff1
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -78,7 +78,7 @@ class TransformerBlock(Module):
 
 
 def init_gpt(model, rng=None):
-    """Initialize the weights of a stack of transformer blocks as GPT-2 does, in place.
+    """Initialize the weights of a stack of transformer blocks as nanoGPT does, in place.
 
     model    a Module that contains L TransformerBlocks, L >= 1
     rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
@@ -95,7 +95,8 @@ def init_gpt(model, rng=None):
     >>> [round(float(block.mlp[n].weights.data.std()), 3) for n in (0, 2)]
     [0.02, 0.014]
 
-    Source: Radford et al. (2019), section 2.3; OpenAI's code for GPT-2.
+    Source: Radford et al. (2019), section 2.3, as nanoGPT reads it. (OpenAI's code for GPT-2
+    draws the positions with 0.01, and scales nothing.)
     """
     rng, parameters = generator(rng), model.named_parameters()
     blocks = sum(isinstance(part, TransformerBlock) for part in model.modules())

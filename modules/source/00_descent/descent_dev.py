@@ -3,7 +3,7 @@
 #
 # At the end of this lesson you train a small neural network. The network gets two numbers, the
 # position of a point, and answers which of two groups the point belongs to. You do not draw the
-# curve between the groups: your program finds it from 26 examples.
+# curve between the groups, because your program finds it from 26 examples.
 
 # %% tags=["payoff"]
 #| default_exp core.descent
@@ -25,10 +25,10 @@ draw_goal();
 #
 # ## The model
 #
-# Before we can train, we need a model. A **model** is a function with adjustable numbers in it.
-# The **parameters** of a model are these adjustable numbers. Our first model is a line, $w x +
-# b$. Its parameters are the *weight* $w$ and the *bias* $b$; $x$ is its input. A later model
-# will have two inputs, so write this one for any number of inputs:
+# Before we can train, we need something to train. A **model** is a function with adjustable
+# numbers in it. The **parameters** of a model are these adjustable numbers. Our first model is
+# a line, $w x + b$. Its parameters are the *weight* $w$ and the *bias* $b$; $x$ is its input.
+# Because a later model will have two inputs, write this one for any number of inputs:
 #
 # $$w_1 x_1 + w_2 x_2 + \dots + w_n x_n + b$$
 #
@@ -129,7 +129,7 @@ for parameters in ([0.0, 0.0], [1.0, 0.0], [1.0, -1.0]):
 # smaller? We measure how the loss changes when the weight increases by a very small amount $h$.
 # The **derivative** of the loss with respect to the weight is approximately the change in the
 # loss divided by $h$. In the picture below, the derivative at weight 0 is the slope of the
-# orange line. It is negative: a larger weight has a smaller loss.
+# orange line. It is negative, because a larger weight has a smaller loss.
 
 # %%
 from tinytorch.pictures.descent import draw_slope
@@ -202,8 +202,8 @@ draw_line(predict, history, examples);
 # ## Gradient descent
 #
 # The gradient says in which direction each parameter should change. A positive derivative says
-# that the loss grows with the parameter, so we make the parameter smaller. With a negative
-# derivative we make it larger. In both cases we subtract:
+# that the loss grows with the parameter, so we make the parameter smaller, while with a
+# negative derivative we make it larger. In both cases we subtract:
 #
 # $$\text{new parameter} = \text{parameter} - \text{learning rate} \cdot \text{derivative}$$
 #
@@ -289,8 +289,8 @@ plot_lines(curves, "step", "loss", top=10);
 # falls below 1 in a few steps. With 0.005 it falls slowly.
 
 # %% [markdown]
-# With a small rate the loss falls slowly. With a rate that is too large, each step goes past
-# the lowest point of the loss and ends higher than before: training *diverges*.
+# With a small rate the loss falls slowly, while with a rate that is too large each step goes
+# past the lowest point of the loss and ends higher than before: training *diverges*.
 #
 # ## A neural network, with the same functions
 #
@@ -318,7 +318,8 @@ def network(parameters, inputs):
 # The target is 1 for the points in the middle and -1 for the points around them. You do not
 # have to change your functions. We pass `network` to `mean_squared_error` in place of
 # `predict`, and `network_loss` to `train` in place of `line_loss`. Which learning rates are too
-# large depends on the model: for the line, 0.12 was too large; for this network, 0.5 works.
+# large depends on the model: for the line, 0.12 was too large, while for this network 0.5
+# works.
 
 # %%
 import random

@@ -3,9 +3,9 @@
 #
 # The picture below shows ten handwritten digits. Above each one is the answer of a neural
 # network, which had not seen these images before. Each image of 8 by 8 pixels is a row of 64
-# numbers. Everything the network does fits in three lines of code: two matrix products, two
+# numbers, so everything the network does fits in three lines of code: two matrix products, two
 # additions, a maximum with 0, and the index of the largest score. You do not have to understand
-# the code yet: the chapter explains shapes, axes and the operator `@`.
+# the code yet, because the chapter explains shapes, axes and the operator `@`.
 
 # %% tags=["payoff"]
 #| default_exp core.tensor
@@ -39,9 +39,9 @@ plt.show()
 # %% [markdown]
 # The images, the *weights* (`W1`, `b1`, `W2` and `b2`) and the results are all arrays of
 # numbers. An array library stores arrays and computes with all elements of an array at once. In
-# this chapter you build one on top of NumPy: the class `Tensor`. At the end it runs the network
-# of the picture. In later lessons the same class also computes *gradients*, which a network
-# needs to learn its weights from examples.
+# this chapter you build one on top of NumPy, the class `Tensor`, which at the end runs the
+# network of the picture. In later lessons the same class also computes *gradients*, which a
+# network needs to learn its weights from examples.
 #
 # **You need** Python and a little NumPy. **You write** nine short functions: two for strides
 # and broadcasting, the one that runs every operation, two for reductions, two for reshaping and
@@ -56,9 +56,9 @@ plt.show()
 #
 # The network of the picture computes with arrays of several shapes. A **tensor** is an array of
 # numbers of one type, arranged along any number of axes. An **axis** is one direction of an
-# array, and it has a length. The axes are numbered 0, 1, 2, ...; you can also count them from
-# the last one: -1, -2, ... The **shape** of a tensor is the tuple of the lengths of its axes.
-# The **rank** of a tensor is the number of its axes.
+# array, and it has a length. The axes are numbered 0, 1, 2, ..., although you can also count
+# them from the last one: -1, -2, ... The **shape** of a tensor is the tuple of the lengths of
+# its axes. The **rank** of a tensor is the number of its axes.
 #
 # Predict the rank and the shape of one number, one column of `W1`, one image of 8 by 8 pixels,
 # and all 359 images.
@@ -70,9 +70,10 @@ for name, array in [("one number", np.array(0.5)), ("one column of W1", W1[:, 0]
     print(f"{name:18}  rank {array.ndim}  shape {array.shape}")
 
 # %% [markdown]
-# A tensor of rank 0 is called a *scalar*, of rank 1 a *vector*, of rank 2 a *matrix*. Some
-# texts use the word *dimension* for an axis, others for its length. We say axis and length. Two
-# common terms keep the word: an *inner dimension* is a length, a *batch dimension* is an axis.
+# A tensor of rank 0 is called a *scalar*, of rank 1 a *vector*, of rank 2 a *matrix*. Because
+# some texts use the word *dimension* for an axis and others for its length, we say axis and
+# length. Two common terms keep the word: an *inner dimension* is a length, a *batch dimension*
+# is an axis.
 #
 # ## Row-major order and strides
 #
@@ -107,7 +108,8 @@ def strides_of(shape):
     >>> strides_of((2, 3))
     (3, 1)
 
-    Source: Van der Walt, Colbert, Varoquaux, The NumPy array (2011), section "Strides".
+    Source: Van der Walt, Colbert, Varoquaux, The NumPy array (2011), section "The structure of
+    a NumPy array: a view on memory".
     """
     ### BEGIN SOLUTION
     strides, step = [], 1
@@ -128,8 +130,8 @@ draw_strides(x, (1, 1), strides=strides_of(x.shape))  # alt: x[1, 1], found by y
 # ## Views and copies
 #
 # With strides, two arrays can share the same memory. NumPy transposes a matrix without moving
-# any number. It exchanges the two lengths of the shape and the two strides. The memory does not
-# change:
+# any number: it exchanges the two lengths of the shape and the two strides, while the memory
+# does not change:
 
 # %%
 draw_strides(x.T, (2, 1), "x.T")
@@ -140,8 +142,8 @@ draw_strides(x.T, (2, 1), "x.T")
 
 # %% [markdown]
 # **View and copy** are the two kinds of array that can be made from another array: a view
-# shares its memory, a copy has separate memory. Making a view is quick, even of a large array.
-# But writing into a view also changes the original.
+# shares its memory, a copy has separate memory. Making a view is quick, even of a large array,
+# but because the memory is shared, writing into a view also changes the original.
 #
 # An array is **contiguous** when its elements are in memory in row-major order, without gaps.
 # `x` is contiguous, `x.T` is not. Predict which of `x[:, 1:]`, `x.reshape(3, 2)` and
@@ -154,8 +156,8 @@ for name, result in [("x[:, 1:]", x[:, 1:]), ("x.reshape(3, 2)", x.reshape(3, 2)
           f"contiguous: {result.flags.c_contiguous}")
 
 # %% [markdown]
-# The slice is a view with gaps. `x.T.reshape(6)` is 10, 20, 11, 21, 12, 22. No single stride
-# visits the memory of `x` in this order, so NumPy has to copy.
+# The slice is a view with gaps. `x.T.reshape(6)` is 10, 20, 11, 21, 12, 22, and because no
+# single stride visits the memory of `x` in this order, NumPy has to copy.
 #
 # ## Broadcasting
 #
@@ -190,8 +192,8 @@ draw_broadcasting(guesses, targets, "-", unwanted)
 # downward. Only the three zeros on the diagonal were wanted; the other six numbers are hatched.
 
 # %% [markdown]
-# The result has nine numbers. No library can catch this bug, because these shapes do broadcast.
-# So compare the shape of a result with the one you expect.
+# The result has nine numbers. Because these shapes do broadcast, no library can catch this bug:
+# compare the shape of a result with the one you expect.
 #
 # **Task.** Write `broadcast_shape` for any number of shapes. When shapes do *not* broadcast, it
 # raises an error, and users of your library will read the message of this error.
@@ -292,7 +294,7 @@ print(x, "shape", x.shape, "rank", x.ndim, "dtype", x.dtype)
 
 # %% [markdown]
 # A `Variable` is a tensor with `requires_grad=True`, such as a weight. `wrap` makes the tensor
-# around a result. To save time it neither copies nor checks the array.
+# around a result, and to save time it neither copies nor checks the array.
 
 # %%
 #| export
@@ -357,7 +359,7 @@ def apply(op, *inputs, **options):
     >>> apply(np.add, Tensor([1.0, 2.0]), 0.5)
     Tensor([1.5, 2.5])
 
-    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 4.
+    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 5.
     """
     ### BEGIN SOLUTION
     arrays = ()
@@ -374,10 +376,10 @@ Tensor._apply = staticmethod(apply)  # the operators and methods of TensorMethod
 check("apply")
 
 # %% [markdown]
-# All operators work now. For `x - 5`, Python calls `x.__sub__(5)`. For `5 - x` it first asks
-# the number 5, which does not know tensors. Then it calls the *reflected* method of the tensor,
-# `x.__rsub__(5)`, which runs `apply(np.subtract, 5, x)`. For `+` the order does not matter.
-# Predict for which of `- * / ** @` it matters.
+# All operators work now. For `x - 5`, Python calls `x.__sub__(5)`. For `5 - x`, however, it
+# first asks the number 5, and because a number does not know tensors, it then calls the
+# *reflected* method of the tensor, `x.__rsub__(5)`, which runs `apply(np.subtract, 5, x)`. For
+# `+` the order does not matter. Predict for which of `- * / ** @` it matters.
 
 # %% tags=["answer", "explained"]
 x, square = Tensor([1.0, 2.0, 4.0]), Tensor([[1, 2], [3, 4]])
@@ -425,10 +427,10 @@ print(x.relu(), maximum(x, 0.5), 2.0**x, x > 0, sep="\n")
 #
 # Every array also has a type of number, which we have not looked at so far. A **dtype** is the
 # type of all elements of an array: integers, floating-point numbers or bools. It also says how
-# many bytes an element takes. NumPy computes with `float64`, 8 bytes. For networks `float32` is
-# enough: 4 bytes and seven decimal digits. So a `Tensor` of Python floats is `float32`. An
-# ndarray keeps its dtype, because you chose it, and a list of integers becomes `int64` (in a
-# browser `int32`).
+# many bytes an element takes. While NumPy computes with `float64`, 8 bytes, for networks
+# `float32` is enough: 4 bytes and seven decimal digits. A `Tensor` of Python floats is
+# therefore `float32`. An ndarray keeps its dtype, because you chose it, and a list of integers
+# becomes `int64` (in a browser `int32`).
 #
 # Predict which of these NumPy results are `float64`, although no `float64` array went in:
 
@@ -439,9 +441,10 @@ for name, result in [("single * 2.5", single * 2.5), ("single * whole", single *
     print(f"{name:16} {result.dtype}")
 
 # %% [markdown]
-# Three of the four results are `float64`. Everything computed from them takes twice the memory.
-# In this library, a result is `float64` only if an input array was `float64`. If no input was,
-# and NumPy returns `float64` all the same, `as_result` in `run` turns it into `float32`:
+# Three of the four results are `float64`, so everything computed from them takes twice the
+# memory. In this library, however, a result is `float64` only if an input array was `float64`.
+# If no input was, and NumPy returns `float64` all the same, `as_result` in `run` turns it into
+# `float32`:
 
 # %%
 whole = Tensor([1, 2, 4])
@@ -510,7 +513,7 @@ x = Tensor([8000.0, 8008.0, 8016.0])
 print((x * x).mean() - x.mean() * x.mean())
 
 # %% [markdown]
-# The squares have eight digits, and float32 keeps seven. The difference of two large, nearly
+# The squares have eight digits, while float32 keeps seven. The difference of two large, nearly
 # equal numbers consists mostly of their rounding errors. This is *catastrophic cancellation*.
 #
 # `var` has an argument `correction`. With `correction=1` it divides the sum of the squared
@@ -600,8 +603,8 @@ print(x.reshape(2, -1, 2).shape, x.unsqueeze(0).shape, x.unsqueeze(-1).shape)
 # ## Permuting axes
 #
 # Reshaping never changes the order of the elements, but sometimes the order must change. A
-# photograph is often stored as (height, width, channels): red, green and blue of each pixel.
-# Networks use (channels, height, width). `reshape` gives the right *shape* but mixes the
+# photograph is often stored as (height, width, channels): red, green and blue of each pixel,
+# while networks use (channels, height, width). `reshape` gives the right *shape* but mixes the
 # channels, because the elements keep their order in memory. `transpose` moves the axes:
 
 # %%
@@ -653,7 +656,7 @@ check("transpose")
 print(picture.transpose(2, 0, 1))
 
 # %% [markdown]
-# `x.swapaxes(a, b)` exchanges two axes. PyTorch calls that `transpose(a, b)`. Here
+# `x.swapaxes(a, b)` exchanges two axes, which PyTorch calls `transpose(a, b)`. Here, however,
 # `x.transpose(a, b)` raises an error that names `swapaxes`, unless `x` is a matrix and (a, b)
 # is (1, 0).
 #
@@ -779,8 +782,8 @@ except ValueError as error:
 # regular part of an axis, `x[2:10:2]`, and returns a view. A **mask** is an array of True and
 # False that selects the elements where it is true: `x[x > 0]`. To **gather** is to select
 # elements by an array of indices, in any order and as often as you like: `x[[2, 0, 2]]`. Masks
-# and gathering copy. A Tensor can also be a mask or an array of indices. Indexing is given.
-# Predict what these four select:
+# and gathering copy, because their elements can lie anywhere in memory. A Tensor can also be a
+# mask or an array of indices. Indexing is given. Predict what these four select:
 
 # %% tags=["answer"]
 x = Tensor([5.0, -1.0, 7.0, -2.0])

@@ -43,8 +43,9 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # The network was not trained: its first layer is random, and its second layer was computed by
 # *least squares*, the method that fits a line to points. The black lines are its decision
 # boundary. A *classifier* is a function that chooses one of several answers. A **decision
-# boundary** is the set of inputs at which a classifier changes from one answer to another. To
-# have a bent boundary, a network needs a nonlinear function between its layers.
+# boundary** is the set of inputs at which a classifier changes from one answer to another.
+# Unless there is a nonlinear function between its layers, a network cannot have a bent
+# boundary.
 #
 # **You need** 01 (Tensor). **You write** `relu`, `sigmoid`, `tanh`, `gelu`, `softmax` and
 # `log_softmax`, and the module classes `ReLU` and `Softmax`. You also choose, by hand, the
@@ -63,9 +64,9 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # What are the shapes of $W$ and $b$?
 
 # %% [markdown]
-# In all exercises of this chapter, compute with Tensor operations and not with `x.data`. A
-# Tensor can then *record* how it was computed: the operation and its inputs. Lesson 06 computes
-# derivatives from these records, and so do some checks of this chapter.
+# In all exercises of this chapter, compute with Tensor operations and not with `x.data`,
+# because a Tensor can then *record* how it was computed: the operation and its inputs. Lesson
+# 06 computes derivatives from these records, and so do some checks of this chapter.
 #
 # **Task.** Write `collapse_linear`, which computes the single layer that equals two layers.
 
@@ -232,9 +233,9 @@ check("relu")
 #
 # We use two layers again, now with `relu` between them: `relu(x @ w1 + b1) @ w2 + b2`. The
 # first layer is called the *hidden layer*, and each of its outputs is a *hidden unit*. Two
-# hidden units are enough. XOR depends only on the sum $s = x_1 + x_2$: the output should be 0
-# if $s$ is 0, 1 if $s$ is 1, and 0 if $s$ is 2. Before you choose weights, draw these three
-# outputs over $s$, and next to them the graph of a ReLU.
+# hidden units are enough, because XOR depends only on the sum $s = x_1 + x_2$: the output
+# should be 0 if $s$ is 0, 1 if $s$ is 1, and 0 if $s$ is 2. Before you choose weights, draw
+# these three outputs over $s$, and next to them the graph of a ReLU.
 #
 # **Task.** Choose the weights in `xor_weights`. There are many right answers.
 
@@ -268,9 +269,9 @@ draw_decision_boundary(lambda x: relu(Tensor(x) @ w1 + b1) @ w2 + b2, corners, a
 # both circles on the other.
 
 # %% [markdown]
-# The last layer is affine, so its boundary is a straight line. How can it separate the points?
-# Its inputs are not the points but the two hidden units. Here are the four points in the
-# coordinates of the hidden units:
+# The last layer is affine, so its boundary is a straight line. It can separate the points all
+# the same, because its inputs are not the points but the two hidden units. Here are the four
+# points in the coordinates of the hidden units:
 
 # %%
 hidden = relu(Tensor(corners) @ w1 + b1)
@@ -295,9 +296,9 @@ for corner, output, affine in zip(corners, relu(Tensor(corners) @ w1 + b1) @ w2 
 # %% [markdown]
 # ## Numerical derivatives
 #
-# You chose nine parameters by hand. Real networks have millions, and training finds them from
-# derivatives. Where the derivative of an activation function is 0, training does not change the
-# weights before it. So we also compare the derivatives of activation functions.
+# You chose nine parameters by hand, while real networks have millions, which training finds
+# from derivatives. Because training does not change the weights before an activation function
+# whose derivative is 0, we also compare the derivatives of activation functions.
 #
 # Lesson 06 computes derivatives exactly. Until then we estimate them with the central
 # difference of lesson 00, $(f(x+h) - f(x-h)) / (2h)$. The derivative of $x^3$ at 2 is 12. The
@@ -349,8 +350,8 @@ for place in (-1.0, 0.0, 1.0):
 
 # %% [markdown]
 # At 0 the central difference is 0.5, the mean of the derivatives on both sides, and not the 0
-# of the convention. In lesson 06 you compute the derivative of your `relu` from the recorded
-# operations. This derivative is 0 at $x = 0$, as the check of `relu` has tested.
+# of the convention. In lesson 06, however, you compute the derivative of your `relu` from the
+# recorded operations, and it is 0 at $x = 0$, as the check of `relu` has tested.
 
 # %% [markdown]
 # ## Sigmoid
@@ -361,21 +362,24 @@ for place in (-1.0, 0.0, 1.0):
 # problem. Predict what the two lines print. The largest `float32` number is about $3 \cdot
 # 10^{38}$, and $e^{90}$ is about $10^{39}$.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 with np.errstate(over="ignore"):
     print((-Tensor([-3.0, -90.0, -1000.0])).exp())
     print(1 / (1 + (-Tensor([-3.0, -90.0, -1000.0])).exp()))
 
 # %% [markdown]
+# The exponentials of 90 and 1000 become `inf`. Because 1 divided by `inf` is 0, the second line
+# looks right.
+#
 # **Overflow** means that a result is larger than the largest number of its dtype and becomes
-# `inf`. In the second line, 1 divided by `inf` is 0, and the result looks right. But lesson 06
+# `inf`. Even where the result then looks right, its derivative is wrong, because lesson 06
 # computes derivatives from the recorded intermediate results. Where $u = 1 + e^{-x}$ is `inf`,
 # the derivative of $1 / u$ is 0, the derivative of `exp` is `inf`, and their product is `nan`.
 # **Numerical stability** means that rounding and overflow do not spoil the result of a
 # computation for any input that can occur.
 #
 # To make sigmoid stable, write it as $\frac{e^x}{e^x + e^0}$ and multiply numerator and
-# denominator by $e^{-m}$. This does not change the value. Choose $m$ so that no exponent is
+# denominator by $e^{-m}$, which does not change the value. Choose $m$ so that no exponent is
 # above 0.
 
 # %% [markdown]
@@ -415,7 +419,7 @@ check("sigmoid")
 # sigmoids in a row, if each has the largest possible derivative. (By the chain rule, the
 # derivatives of functions in a row are multiplied.)
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for place in (0.5, 2, 5, 10):
     print(f"derivative at {place:3}: "
           f"sigmoid {float(numerical_derivative(sigmoid, place)):.7f}, "
@@ -423,15 +427,16 @@ for place in (0.5, 2, 5, 10):
 print(f"ten sigmoids in a row: {float(numerical_derivative(sigmoid, 0)) ** 10:.1e}")
 
 # %% [markdown]
+# At 10, the output of sigmoid changes twenty thousand times less than its input.
+#
 # **Saturation** means that an activation function is nearly flat at its input, so that its
-# derivative is close to 0. At 10, sigmoid is saturated: its output changes twenty thousand
-# times less than its input.
+# derivative is close to 0.
 #
 # A **vanishing gradient** is a derivative that has become tiny because it is a product of many
 # factors below 1. The derivative for a weight has one such factor for each sigmoid between this
 # weight and the loss, so the first layers of a deep network with sigmoids hardly learn. The
-# derivative of ReLU is 1 for positive inputs. This is the main reason why ReLU replaced
-# sigmoid; its speed is another.
+# main reason why ReLU replaced sigmoid is that its derivative is 1 for positive inputs,
+# although its speed is another.
 
 # %% [markdown]
 # ## Tanh
@@ -534,11 +539,11 @@ for unit in range(6):
 # %% [markdown]
 # ## GELU
 #
-# There is also a smooth relative of ReLU, which most transformers use. The *Gaussian error
-# linear unit* approaches 0 gradually on the left. It multiplies $x$ by the probability that a
-# standard normal number (a random number from the bell curve with mean 0 and standard
-# deviation 1) is below $x$. Computing this exactly needs the *error function* (`math.erf`).
-# The first GPT models used an approximation with tanh, and so do we:
+# There is also a smooth relative of ReLU, which BERT and the first GPT models use. The
+# *Gaussian error linear unit* approaches 0 gradually on the left. It multiplies $x$ by the
+# probability that a standard normal number (a random number from the bell curve with mean 0 and
+# standard deviation 1) is below $x$. Computing this exactly needs the *error function*
+# (`math.erf`). The first GPT models used an approximation with tanh, and so do we:
 #
 # $$\mathrm{gelu}(x) = \frac{x}{2}\left(1 +
 # \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$$
@@ -583,9 +588,7 @@ def gelu(x):
 check("gelu")
 
 # %% [markdown]
-# Here are all four activation functions, and below them their derivatives, computed with your
-# functions. Predict first: which derivatives rise above 1, which fall below 0, and which come
-# close to 0 on *both* sides?
+# Here are all four activation functions, computed with your code:
 
 # %%
 line = Tensor(np.linspace(-5, 5, 401))
@@ -598,6 +601,10 @@ for name, place in (("relu, gelu", (0.2, 2.6)), ("sigmoid", (-4.8, 0.2)),
     axes.text(*place, name)
 # alt: relu and gelu leave the picture at the upper right; sigmoid rises from 0 to 1 and tanh
 # from -1 to 1, both flat at both ends. gelu dips a little below 0 left of 0.
+
+# %% [markdown]
+# The next picture shows their derivatives. Predict: which of them rise above 1, which fall
+# below 0, and which come close to 0 on *both* sides?
 
 # %% tags=["answer"]
 figure, axes = panel("their derivatives", "x", "derivative", xlim=(-5, 5))
@@ -637,8 +644,8 @@ for logits in ([1.0, 2.0, 4.0], [2.0, 3.0, 5.0], [2.0, 4.0, 8.0], [0.5, 1.0, 2.0
     print(logits, (powers / powers.sum()).round(3))
 
 # %% [markdown]
-# Adding the same number to all logits does not change the probabilities. Multiplying all logits
-# by a number does; the section on temperature returns to this.
+# Adding the same number to all logits does not change the probabilities, while multiplying all
+# logits by a number does: the section on temperature returns to this.
 #
 # The exponential of a large logit overflows. In `float32` this happens for every logit above
 # 88.73.
@@ -707,7 +714,7 @@ for temperature in (100.0, 10.0, 1.0, 0.1, 0.001):
     print(f"T = {temperature:7}: {softmax(logits / temperature).data.round(3)}")
 
 # %% [markdown]
-# A high temperature gives nearly equal probabilities. A low temperature gives nearly all
+# A high temperature gives nearly equal probabilities, while a low temperature gives nearly all
 # probability to the largest logit. This explains the name: softmax is a soft version of
 # *argmax*, which returns the position of the largest number. In the last row, dividing by 0.001
 # makes the largest logit 4000. Its exponential would overflow, but your `softmax` subtracts the
@@ -726,14 +733,16 @@ draw_temperatures([1.0, 2.0, 4.0], [2.0, 1.0, 0.5])
 # probabilities are 0 and -1000, correct to hundreds of digits. `float32` can store both
 # numbers. Predict what the code prints instead:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 with np.errstate(divide="ignore"):
     print(softmax(Tensor([0.0, -1000.0])).log())
 
 # %% [markdown]
 # The probability was rounded to 0 (*underflow*), so its logarithm is infinite, and an infinite
-# loss has no useful derivative. But the logarithm of $e^{z_i} / \sum_j e^{z_j}$ can be
-# simplified. Do this on paper: which `exp` and which `log` cancel?
+# loss has no useful derivative.
+#
+# The logarithm of $e^{z_i} / \sum_j e^{z_j}$ can be simplified. Do this on paper: which `exp`
+# and which `log` cancel?
 #
 # **Task.** Write `log_softmax`. It must be as stable as `softmax`.
 
@@ -769,9 +778,9 @@ check("log-softmax")
 # ## Activation modules
 #
 # In the next chapter, a network collects the *parameters* of its layers, the tensors that
-# training changes. To do so it calls the method `parameters` of each layer. An activation
-# function has no parameters, but it still needs this method. So each activation function also
-# gets a small class. Its objects are called *modules*, as in PyTorch, and can be called like
+# training changes. To do so it calls the method `parameters` of each layer. Although an
+# activation function has no parameters, it still needs this method, so each one also gets a
+# small class. Its objects are called *modules*, as in PyTorch, and can be called like
 # functions. The base class is given. Its `__repr__` shows the attributes of the object, for
 # example `Softmax(axis=0)`.
 
@@ -911,5 +920,6 @@ for activation in (ReLU(), Sigmoid(), Tanh(), GELU()):
 #
 # **In PyTorch**: `torch.nn.functional.relu`, `sigmoid`, `tanh`, `gelu(approximate="tanh")`,
 # `softmax(x, dim=-1)` and `log_softmax(x, dim=-1)`; the modules are `torch.nn.ReLU` and so on.
-# `axis` is called `dim` there and has no default. In PyTorch too, the derivative of `relu` at 0
-# is 0.
+# `axis` is called `dim` there: `torch.softmax` has no default for it, and the functions and
+# modules of `torch.nn` guess an axis and warn. In PyTorch too, the derivative of `relu` at 0 is
+# 0.

@@ -2,10 +2,10 @@
 # # 03. Layers
 #
 # How do you build a network of many layers, and which numbers should it start with? The picture
-# shows that the second question matters. It compares three untrained networks. Each has twenty
-# layers with tanh, and all get the same inputs. Only the standard deviation (std) of their
-# random weights differs. Each blue shape is a histogram of the outputs of one layer: the wider
-# it is at a value, the more outputs have that value.
+# shows that the second question matters. It compares three untrained networks of twenty layers
+# with tanh, which get the same inputs and differ only in the standard deviation (std) of their
+# random weights. Each blue shape is a histogram of the outputs of one layer: the wider it is at
+# a value, the more outputs have that value.
 
 # %% tags=["payoff"]
 #| default_exp core.layers
@@ -31,8 +31,8 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 # layer.
 
 # %% [markdown]
-# In the first network all outputs become almost 0. In the third most are close to −1 or 1,
-# whatever the input is. Only in the second network do the last outputs still carry usable
+# In the first network all outputs become almost 0, while in the third most are close to −1 or
+# 1, whatever the input is. Only in the second network do the last outputs still carry usable
 # information about the input, so only this one can be trained well.
 #
 # A **parameter** is a number, or an array of numbers, that training changes. In this chapter
@@ -178,7 +178,7 @@ def identity(x):
 # weights have standard deviation 0.01? And if they have 0.2? In the picture, a line is blue if
 # it ends near where it began, and red otherwise.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 curves = {std: activation_stds(std, identity) for std in (0.01, 0.05, 0.1, 0.2)}
 plot_stds(curves, "linear layers, by the std of the weights")
 # caption: Each layer repeats the error of the scale, so a small error becomes huge.
@@ -188,10 +188,12 @@ plot_stds(curves, "linear layers, by the std of the weights")
 
 # %% [markdown]
 # Weights with std 0.01 multiply the standard deviation by $\sqrt{100} \cdot 0.01 = 0.1$ in each
-# layer, and by $0.1^{20} = 10^{-20}$ in twenty layers. **Exploding and vanishing activations**
-# are outputs of layers that grow or shrink by a constant factor per layer, until they carry no
-# usable information. The factor is 1 when $\mathrm{var}(w) = 1 / \text{fan-in}$. For 100 inputs
-# that is a standard deviation of $1/\sqrt{100} = 0.1$, the level line of the picture.
+# layer, and by $0.1^{20} = 10^{-20}$ in twenty layers.
+#
+# **Exploding and vanishing activations** are outputs of layers that grow or shrink by a
+# constant factor per layer, until they carry no usable information. The factor is 1 when
+# $\mathrm{var}(w) = 1 / \text{fan-in}$. For 100 inputs that is a standard deviation of
+# $1/\sqrt{100} = 0.1$, the level line of the picture.
 
 # %% [markdown]
 # ## Xavier initialization
@@ -213,8 +215,8 @@ plot_stds(curves, "linear layers, by the std of the weights")
 # In this course, layers draw their random numbers from the NumPy Generator that
 # `generator(rng)` returns. You can give it a Generator, or a seed for a new one. For `None` it
 # returns one generator that all layers share. `manual_seed` restarts the shared generator, so
-# that a program can be repeated exactly. We do not use NumPy's global generator, because any
-# other library may draw from it.
+# that a program can be repeated exactly. We do not use NumPy's global generator, however,
+# because any other library may draw from it.
 
 # %%
 #| export
@@ -274,7 +276,7 @@ check("xavier")
 #
 # Next we add an activation function. `relu` sets half of the numbers to 0, so the inputs of the
 # next layer no longer have mean 0. That does not matter, because the formula for
-# $\mathrm{var}(y)$ uses only their mean square. Relu halves it.
+# $\mathrm{var}(y)$ uses only their mean square, but relu halves it.
 #
 # Predict: the inputs have standard deviation 1, and the weights have the standard deviation of
 # Xavier initialization, 0.1 for 100 inputs and outputs. Which power of two is nearest to the
@@ -365,8 +367,8 @@ for label, std in curves.items():
 # %% [markdown]
 # Unrelated outputs would be $\sqrt{2} = 1.41$ standard deviations apart, because the variance
 # of their difference is twice their own. With weights three times too large, the outputs for
-# two nearly equal inputs are 1.07 apart, almost as far as unrelated ones. So the output for one
-# input says little about the output for a similar input.
+# two nearly equal inputs are 1.07 apart, almost as far as unrelated ones, so that the output
+# for one input says little about the output for a similar input.
 
 # %% [markdown]
 # ## Modules
@@ -379,8 +381,8 @@ for label, std in curves.items():
 # of them, as in PyTorch. A subclass stores its parameters as attributes in `__init__` and
 # computes its output in `forward`.
 #
-# Read `forward` and `__call__` now. The other methods call functions that you write later in
-# this chapter, and can wait until then. `ModuleMethods` is given: it prints modules readably,
+# Read `forward` and `__call__` now. The other methods can wait, because they call functions
+# that you write later in this chapter. `ModuleMethods` is given: it prints modules readably,
 # and adds other methods that PyTorch's modules have.
 
 # %%
@@ -607,8 +609,8 @@ print(net, net(Tensor(pictures)).shape, sep="\n")
 # ## Finding all submodules
 #
 # An *optimizer* is the part of a program that changes the parameters in training (lesson 07).
-# It needs a list of all parameters of a network. A list written by hand is dangerous: if you
-# forget a parameter, it is never trained, and no error tells you. So the network finds them
+# It needs a list of all parameters of a network. Because a list written by hand is dangerous (a
+# parameter that you forget is never trained, and no error tells you), the network finds them
 # itself.
 #
 # A **submodule** is a module that another module holds, directly or inside another submodule.
@@ -735,7 +737,7 @@ for path, part in traverse(TwoHeads()):
 # operation that computed it, or None). Predict both for a parameter, for a buffer, and for a
 # result computed from each of them.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 parameter, buffer = Variable([2.0, 3.0]), Tensor([0.5, 0.25])
 for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
                      ("buffer", buffer), ("buffer * 2", buffer * 2)]:
@@ -744,10 +746,11 @@ for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
 
 # %% [markdown]
 # Only a parameter requires a gradient and has no creator. But a buffer and `buffer * 2` look
-# the same, because an operation without gradients is not recorded. So do not store such a
-# result in the module. It would be saved as one more buffer, and a new network, which does not
-# have it, could not load the saved numbers. Store `result.numpy()` instead: an array is neither
-# a parameter nor a buffer.
+# the same, because an operation without gradients is not recorded.
+#
+# Do not store a result that was computed from buffers in the module: it would be saved as one
+# more buffer, and a new network, which does not have it, could not load the saved numbers.
+# Store `result.numpy()` instead, because an array is neither a parameter nor a buffer.
 #
 # For a buffer that never changes, `self.mean = Tensor(...)` is enough, as in `TwoHeads`. If
 # `forward` assigns new values, register the buffer in `__init__`:
@@ -755,7 +758,7 @@ for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
 # computed from parameters is assigned to it.
 #
 # Beware of `self.bias = Variable(numbers).reshape(1, -1)`. It looks like a parameter, but the
-# parameter is the Variable, and the module holds only the result of `reshape`. So no optimizer
+# parameter is the Variable. Because the module holds only the result of `reshape`, no optimizer
 # ever finds the Variable, and the bias is never trained.
 #
 # **Task.** Write `named_parameters`.
@@ -841,8 +844,8 @@ print({name: array.shape for name, array in np.load(file).items()})
 #
 # Loading can lose your work without an error: if only half of a state fits and the other half
 # is ignored, half of the network stays untrained. An array of shape (1,) would even be
-# broadcast over a whole bias. So we compare all names and shapes first, and report all problems
-# together.
+# broadcast over a whole bias. We therefore compare all names and shapes first, and report all
+# problems together.
 #
 # **Task.** Write `incompatible_keys`. You choose the wording of each message, but it must
 # contain the name and the shapes.
@@ -884,9 +887,8 @@ check("keys")
 
 # %% [markdown]
 # Next comes the copying. Other objects may hold the same tensors as the module: an optimizer,
-# or a second layer that shares its weights. If loading replaced a tensor or its array, the
-# optimizer would continue to train the old one. So we write the numbers *into* the existing
-# arrays.
+# or a second layer that shares its weights. Because the optimizer would continue to train the
+# old tensor or array if loading replaced it, we write the numbers *into* the existing arrays.
 #
 # Predict: what do `a[...] = b` and `a = b` do, for two arrays?
 
@@ -1004,7 +1006,7 @@ print("after outer.eval(),           the inner layer has training =", outer[0][0
 # If a fifth of the inputs are dropped in training, the sums in the next layer become smaller.
 # Predict the mean of these sums in training, divided by their mean in evaluation mode:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 rng = np.random.default_rng(1)
 ones = Tensor(np.ones((2000, 100), "float32"))
 weights = Tensor(rng.uniform(0, 1, (100, 1)).astype("float32"))
@@ -1013,12 +1015,14 @@ print(f"evaluation {float(linear(ones, weights).mean()):.1f}, "
       f"training {float(linear(ones * kept, weights).mean()):.1f}")
 
 # %% [markdown]
-# In training the mean is 0.8 times the mean in evaluation mode. The next layer would adapt to
-# these smaller sums, and then get larger ones in evaluation mode. So in training, the inputs
-# that are not dropped are divided by $1 - p$. Then the mean is the same in both modes.
+# In training the mean is 0.8 times the mean in evaluation mode.
+#
+# The next layer would adapt to the smaller sums, and then get larger ones in evaluation mode.
+# To make the mean the same in both modes, the inputs that are not dropped in training are
+# divided by $1 - p$.
 #
 # **Task.** Write `Dropout.forward`. Draw the random numbers from `self.rng`, a generator that
-# only this layer uses. So the elements that it drops do not depend on the other layers.
+# only this layer uses, so that the elements that it drops do not depend on the other layers.
 # (`__init__`, which is given, makes this generator from the shared one with `spawn`, so
 # `manual_seed` also determines which elements are dropped.)
 
@@ -1100,15 +1104,15 @@ draw_small_network([(W1, b1), (W2, b2)], [["a", "b"], ["relu 1", "relu 2"], ["ou
 # %% [markdown]
 # Predict what the two relus and the output are for (1, 1):
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 xor = Sequential(Dense(2, 2), Tensor.relu, Dense(2, 1))
 xor.load_state_dict({"0.weights": W1, "0.bias": b1, "2.weights": W2, "2.bias": b2})
 for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
     print(pair, "relus", xor[:2](Tensor(pair)).numpy(), "output", int(xor(Tensor(pair)).item()))
 
 # %% [markdown]
-# Relu 1 counts the inputs that are 1. Relu 2 is 1 only when both inputs are 1. Then its weight
-# −2 reduces the count from 2 to 0.
+# Relu 1 counts the inputs that are 1, while relu 2 is 1 only when both inputs are 1. Then its
+# weight −2 reduces the count from 2 to 0.
 
 # %% [markdown]
 # You can choose nine numbers by thinking, but not the 101,770 of the network for pictures. For
@@ -1129,4 +1133,5 @@ for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
 # `torch.nn.Sequential`, `torch.nn.Dropout`, `torch.nn.init.xavier_uniform_` and
 # `torch.nn.init.kaiming_normal_`. `torch.nn.Module` finds `torch.nn.Parameter`s and submodules
 # in attributes only; for a list or dict of them it has `torch.nn.ModuleList` and
-# `torch.nn.ModuleDict`, and a tensor is a buffer only if `register_buffer` announced it.
+# `torch.nn.ModuleDict`. A tensor becomes a buffer only through `register_buffer`, or as a
+# `torch.nn.Buffer`.

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # 04. Losses
 #
-# A network is almost certain that the answer is "no": its logit is -8. The right answer is
-# "yes". Below, the network is trained on this one example with two different losses. With the
-# first loss it answers "yes" after 9 steps, with the second after 1,507. Both losses are
-# smallest for the same answer. Why is one so much faster?
+# A network is almost certain that the answer is "no": its logit is -8. The right answer,
+# however, is "yes". Below, the network is trained on this one example with two different
+# losses. With the first loss it answers "yes" after 9 steps, with the second after 1,507,
+# although both losses are smallest for the same answer. Why is one so much faster?
 
 # %% tags=["payoff"]
 #| default_exp core.losses
@@ -42,8 +42,8 @@ axes.text(1.2, 0.6, "yes");
 
 # %% [markdown]
 # A **loss function** takes predictions and targets, and computes one number that says how wrong
-# the predictions are. Training uses the derivative of the loss to make that number smaller. So
-# training never corrects an error that the loss does not measure, and it stops where the
+# the predictions are. Because training uses only the derivative of the loss to make that number
+# smaller, it never corrects an error that the loss does not measure, and it stops where the
 # derivative is 0.
 #
 # **You need** 01 (Tensor) and 02 (Activations). **You write** `mse_loss`,
@@ -55,20 +55,19 @@ axes.text(1.2, 0.6, "yes");
 #
 # The first loss is for predictions that are numbers, such as prices. The **mean squared error**
 # (MSE) is the mean of the squared differences between predictions and targets. Squaring makes
-# every error positive. It also makes one large error worse than two errors that are half as
-# large.
+# every error positive, and one large error worse than two errors that are half as large.
 #
 # Below, a network predicts the prices of three houses, in units of 100,000. Each prediction is
 # exactly right. Predict the loss before you run:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 predictions = Tensor([[1.0], [2.0], [3.0]])  # as a network returns them: one column
 prices = Tensor([1.0, 2.0, 3.0])
 print(((predictions - prices) ** 2).mean())
 
 # %% [markdown]
 # The shapes (3, 1) and (3,) broadcast to (3, 3): every prediction was compared with every
-# price. There is no error and no warning, and a network trained with this loss learns to
+# price. Although there is no error and no warning, a network trained with this loss learns to
 # predict the average price.
 #
 # A second accident happens with equal shapes. Pixels are often `uint8`, integers from 0 to 255.
@@ -93,8 +92,8 @@ def as_float_tensor(x):
 
 # %% [markdown]
 # **Task.** Write `as_target`, which prepares the target. A target can be a list, an array or a
-# tensor of any dtype. It is converted to the dtype of the prediction. Otherwise one `float64`
-# target would double the memory of everything computed from it.
+# tensor of any dtype. It is converted to the dtype of the prediction, because otherwise one
+# `float64` target would double the memory of everything computed from it.
 
 # %% Checking a target exercise="target"
 #| export
@@ -258,9 +257,9 @@ for z, *row in zip(logits, unclipped, clipped_12, clipped_7):
 # %% [markdown]
 # At $z = 15$ the decimals are already wrong. From $z = 20$ on, $p$ is rounded to 1 in
 # `float32`, and $\log 0$ is infinite. The first repair does nothing, because `1 - 1e-12` is
-# also rounded to 1. The second gives a finite loss, but the same loss for 20 and for 200. There
-# the derivative is 0, so the network does not learn from its worst predictions. The digits were
-# lost in the sigmoid, and clipping cannot restore them.
+# also rounded to 1. The second gives a finite loss, but because it is the same for 20 and for
+# 200, the derivative there is 0, and the network does not learn from its worst predictions. The
+# digits were lost in the sigmoid, and clipping cannot restore them.
 
 # %% [markdown]
 # So do not compute $p$ at all. Insert the formula of the sigmoid into the loss and simplify:
@@ -343,10 +342,10 @@ for z, *row in zip(logits, unclipped, clipped_7, stable):
 # %% [markdown]
 # ## Cross-entropy or squared error?
 #
-# You could also compare the probability with the target by `mse_loss`. The minimum is at the
-# same place, but training depends on the derivative. The right answer below is yes. Look at
-# $z = -8$, where the network is sure that the answer is no. Predict which of the two curves is
-# steep there, and which one is flat.
+# You could also use `mse_loss` to compare the probability with the target. The minimum is at
+# the same place, but training depends on the derivative. The right answer below is yes, while
+# at $z = -8$ the network is sure that it is no. Predict which of the two curves is steep there,
+# and which one is flat.
 
 # %% tags=["answer"]
 from tinytorch.core.activations import numerical_derivative
@@ -393,10 +392,10 @@ print("cross-entropy", steps_until_yes(cross_entropy_of_yes))
 print("squared error", steps_until_yes(squared_error))
 
 # %% [markdown]
-# The derivative of the cross-entropy is $p - y$, the error itself. It is close to -1 here. The
-# derivative of the squared error is $2(p - y)\,p(1 - p)$. Its factor $p(1 - p)$ is the
-# derivative of the sigmoid, which is close to 0 here, because the sigmoid is saturated. So a
-# network that is sure and wrong hardly learns with the squared error.
+# The derivative of the cross-entropy is $p - y$, the error itself, which is close to -1 here.
+# The derivative of the squared error is $2(p - y)\,p(1 - p)$. Because its factor $p(1 - p)$,
+# the derivative of the saturated sigmoid, is close to 0 here, a network that is sure and wrong
+# hardly learns with the squared error.
 
 # %% [markdown]
 # ## Log-sum-exp
@@ -421,7 +420,7 @@ for row in ([3.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1000.0, 998.0], [-1000.0, -9
 # The exponentials overflow in the third row, and all of them are 0 in the last.
 #
 # As with softmax, subtract a constant $c$: $\log \sum_j e^{z_j - c} = \log \sum_j e^{z_j} - c$.
-# If you also subtract $c$ from $z_y$, it cancels in the loss. So shift once, and compute
+# Because $c$ cancels in the loss if you also subtract it from $z_y$, shift once, and compute
 # everything from the shifted logits. Small numbers are also more precise: near 10,000,
 # `float32` has only three digits after the point.
 #
@@ -468,7 +467,7 @@ check("log-sum-exp")
 # classes with -1, and that another numbers its three classes 1, 2, 3. Predict what the code
 # prints for the labels -1 and 3:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 row = np.array([0.1, 0.2, 0.7])
 print(row[-1])
 try:
@@ -477,9 +476,10 @@ except IndexError as error:
     print(error)
 
 # %% [markdown]
-# The label -1 raises no error: the network would learn "unknown" as the last class. So we check
-# labels before we use them. The check of their dtype and shape is given. Its docstring says
-# what it refuses.
+# The label -1 raises no error: the network would learn "unknown" as the last class.
+#
+# We therefore check labels before we use them. The check of their dtype and shape is given, and
+# its docstring says what it refuses.
 
 # %%
 #| exporti
@@ -597,11 +597,11 @@ check("target-logits")
 # t_j \log p_j$. If the target is one-hot, only the true class counts, and the cross-entropy is
 # the negative log-likelihood.
 #
-# With a one-hot target the loss reaches 0 only when the true logit is infinitely far above the
-# others. So training increases the true logit forever. **Label smoothing** changes the one-hot
-# target: it distributes a share $s$ of the probability evenly over all $C$ classes, the true
-# class included. Predict the target for $s = 0.1$, 4 classes and true class 2. Does it sum to
-# 1?
+# Because the loss with a one-hot target reaches 0 only when the true logit is infinitely far
+# above the others, training increases the true logit forever. **Label smoothing** changes the
+# one-hot target: it distributes a share $s$ of the probability evenly over all $C$ classes, the
+# true class included. Predict the target for $s = 0.1$, 4 classes and true class 2. Does it sum
+# to 1?
 
 # %% tags=["answer"]
 smoothing, classes = 0.1, 4
@@ -618,8 +618,8 @@ print(np.full(classes, smoothing / classes) + (1 - smoothing) * np.eye(classes)[
 # and no table of targets.
 #
 # **Task.** Write `cross_entropy_forward`. It takes NumPy arrays and returns one loss per row. A
-# logit of $-\infty$ excludes a class. Then the mean $\bar z$ is $-\infty$, and $0 \cdot \infty$
-# is `nan`. So do not compute the mean when $s$ is 0.
+# logit of $-\infty$ excludes a class. Because the mean $\bar z$ is then $-\infty$, and $0 \cdot
+# \infty$ is `nan`, do not compute the mean when $s$ is 0.
 
 # %% The forward pass of cross-entropy exercise="forward"
 #| export
@@ -680,8 +680,8 @@ draw_cross_entropy_gradient([2.0, 1.0, 0.0], label=1)
 # the logits after one step, 1.33, 1.76, -0.09, and the loss before and after, 1.41 and 0.596.
 
 # %% [markdown]
-# A step against the gradient raises the logit of the true class and lowers the other logits, by
-# the same amount in total. Check two of the numbers with a central difference:
+# A step against the gradient raises the logit of the true class and lowers the others, and the
+# changes sum to 0. Check two of the numbers with a central difference:
 
 # %%
 logits, h = np.array([2.0, 1.0, 0.0]), 1e-5
@@ -703,8 +703,8 @@ draw_cross_entropy_gradient([6.0, 0.0, 0.0], label=0, smoothing=0.1)
 # %% [markdown]
 # **Task.** Write `cross_entropy` from `cross_entropy_forward` and `reduce_losses`. Check the
 # labels before you use them. `apply` records its options, and lesson 06 reads the labels from
-# the record. By then the caller may have written the next batch into the same array. So pass
-# the copy that `as_labels` returns.
+# the record. Because the caller may by then have written the next batch into the same array,
+# pass the copy that `as_labels` returns.
 
 # %% Cross-entropy as one operation exercise="cross-entropy"
 #| export
@@ -746,8 +746,8 @@ check("cross-entropy")
 # %% [markdown]
 # What does one operation save? Below is the same formula written with Tensor operations. Both
 # are run on 64 rows of 1000 classes. `cost` counts two things: the recorded operations, and the
-# numbers that they keep in memory for the derivatives. For each of the two, predict how many
-# times larger it is for `composed`.
+# numbers that they keep in memory for the derivatives. Predict how many times more operations
+# and numbers `composed` needs.
 
 # %%
 import time
@@ -787,8 +787,8 @@ for name, loss in [("composed", composed), ("one operation", cross_entropy)]:
 
 # %% [markdown]
 # The forward passes take about the same time, because NumPy computes the same exponentials. One
-# operation keeps fewer numbers in memory until the derivatives are computed (lesson 06), which
-# then reads one large array instead of several.
+# operation also keeps fewer numbers until the backward pass (lesson 06), which then reads one
+# large array instead of several.
 
 # %% [markdown]
 # ## Loss modules
@@ -886,9 +886,8 @@ for classes in (2, 10, 1000, 50_000):
 
 # %% [markdown]
 # The loss is $\ln C$, the entropy of a uniform distribution. If the first loss of a training
-# run is far above $\ln C$, the problem is not necessarily hard: the initial logits are too
-# large. You can also compute a number of classes from a loss $L$: the network does as well as
-# guessing among $e^L$ equally likely classes.
+# run is far above $\ln C$, the initial logits are too large, although the problem need not be
+# hard. A loss of $L$ is as good as guessing among $e^L$ equally likely classes.
 #
 # Next, take rows of ten logits: the logit of the true class, and nine equal logits for the
 # wrong classes. The *margin* is the true logit minus a wrong one. Predict by how much the loss
@@ -925,8 +924,8 @@ axes.text(5.0, -0.8, "no smoothing");
 # A prediction can be right and its probability still be wrong. **Calibration** means that
 # predicted probabilities agree with frequencies: of all predictions made with probability 0.8,
 # about 80 % turn out right. Below, the answers are drawn at random with the probabilities
-# softmax(z). Three networks give the logits $z/3$, $z$ and $3z$. All three have the largest
-# logit at the same class, so they have the same accuracy. Predict which loss is smallest.
+# softmax(z). Three networks give the logits $z/3$, $z$ and $3z$, which all have their largest
+# logit at the same class, so the accuracy is the same. Predict which loss is smallest.
 
 # %% tags=["answer", "explained"]
 random = np.random.default_rng(5)
@@ -1000,4 +999,5 @@ print(f"entropy of the answers: {entropy:.3f}")
 #
 # **In PyTorch**: `torch.nn.functional.mse_loss`, `binary_cross_entropy_with_logits` and
 # `cross_entropy`, and the classes under the same names. There the classes are the *second*
-# axis, labels must be `int64`, and rows with the label -100 are left out (`ignore_index`).
+# axis, labels must be `int64` or `uint8`, and rows with the label -100 are left out
+# (`ignore_index`).

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 05. Backpropagation
 #
-# In lesson 00, each training step computed the loss 50 times, twice for each of 25 parameters.
-# For the 734,336 parameters of the GPT in lesson 15, it would be 1,468,672 times.
+# In lesson 00, each training step computed the loss 50 times, twice for each of 25 parameters,
+# while the 734,336 parameters of the GPT in lesson 15 would need it 1,468,672 times.
 # **Backpropagation** computes the derivatives with respect to all parameters in one pass
 # through the computation. The picture shows a network of 105 parameters after 100 such steps.
 # At the end, your own code trains it.
@@ -30,8 +30,8 @@ draw_boundary(trained, points, targets, "105 parameters, 100 steps");
 # and 16 square points on a ring outside it.
 
 # %% [markdown]
-# Nearly every neural network is trained with backpropagation. You write it in plain Python, and
-# train the network of lesson 00 with it first.
+# Nearly every neural network is trained with backpropagation. You write it in plain Python,
+# because then every step of it can be read, and train the network of lesson 00 with it first.
 #
 # **You need** 00 (Gradient descent): derivatives, gradients and training. **You write** numbers
 # that record how they were computed, the backward pass, a training step, and networks of any
@@ -60,11 +60,11 @@ for name, partial in zip("abcd", numerical_gradient(lambda p: expression(*p), po
     print(f"dL/d{name} = {partial:9.5f}")
 
 # %% [markdown]
-# When $c$ grows by 0.001, $L$ grows by about 0.007. `a` changes $L$ the most, and only `a`
-# makes it smaller.
+# When $c$ grows by 0.001, $L$ grows by about 0.007, while `a` changes $L$ the most, and only
+# `a` makes it smaller.
 #
-# Central differences evaluate the function twice per input. There is a faster way, which uses
-# the structure of the function. Give each intermediate result a name:
+# While central differences evaluate the function twice per input, there is a faster way, which
+# uses the structure of the function. Give each intermediate result a name:
 #
 # $$e = a\,b \qquad f = e + c \qquad g = a + d \qquad L = f\,g$$
 #
@@ -248,7 +248,7 @@ def record(op, data, inputs, local_gradients):
 
 # %% [markdown]
 # The first operation, addition, is given. In $s = a + b$, when $a$ grows by 0.001, $s$ grows by
-# 0.001, whatever $a$ and $b$ are. The same holds for $b$. So both local gradients are 1:
+# 0.001, whatever $a$ and $b$ are. Because the same holds for $b$, both local gradients are 1:
 
 # %%
 #| export
@@ -374,8 +374,8 @@ def propagate(node):
 check("propagate")
 
 # %% [markdown]
-# In `add(a, b)`, both inputs receive 7. In `add(a, a)`, the one input receives 14. Now take two
-# steps backward through the example: first from $L$, then from its input $g$.
+# In `add(a, b)`, both inputs receive 7, while in `add(a, a)` the one input receives 14. Now
+# take two steps backward through the example: first from $L$, then from its input $g$.
 
 # %%
 L.grad = 1.0
@@ -491,9 +491,9 @@ for number in ("first", "second"):
     print(f"{number} pass: z.grad {z.grad:g}, inner.grad {inner.grad:g}, x.grad {x.grad:g}")
 
 # %% [markdown]
-# Each pass should add 12, so the right answer is 24. In the second pass, `z` already held 1, so
-# its gradient became 2. `inner` held 4 and received 8 more, 12 in all. So `x` received
-# $3 \cdot 12 = 36$ on top of its 12.
+# Each pass should add 12, so the right answer is 24. In the second pass, however, `z` already
+# held 1, so its gradient became 2. Because `inner` held 4 and received 8 more, 12 in all, `x`
+# received $3 \cdot 12 = 36$ on top of its 12.
 #
 # **Task.** Write `backward`.
 
@@ -641,9 +641,9 @@ draw_boundary(lambda grid: [network(parameters, x).data for x in grid.tolist()],
 # %% [markdown]
 # Lesson 00 printed the same two losses: the gradients are the same, computed in another way.
 #
-# Is it faster, too? A Value does more work than a plain number, because it records. Central
-# differences compute the loss 50 times per step for 25 parameters, and 482 times for 241.
-# Predict for each of these sizes: which of the two ways is faster?
+# Is it also faster? A Value does more work than a plain number, because it records. Central
+# differences, however, compute the loss 50 times per step for 25 parameters, and 482 times for
+# 241. Predict for each of these sizes: which of the two ways is faster?
 
 # %% tags=["answer"]
 from tinytorch.pictures.backprop import seconds_per_gradient
@@ -804,10 +804,10 @@ except AssertionError as error:
 # %% [markdown]
 # ## Neurons
 #
-# In the section "Training", the slices `parameters[i : i + 3]` were easy to get wrong. A
-# network is easier to write when each part holds its own parameters. The smallest part is a
-# neuron. A **neuron** computes a weighted sum of its inputs, adds a number called its *bias*,
-# and applies an activation function: $\tanh(w_1 x_1 + w_2 x_2 + \dots + b)$.
+# Because the slices `parameters[i : i + 3]` in the section "Training" were easy to get wrong,
+# each part of a network should hold its own parameters. The smallest part is a neuron. A
+# **neuron** computes a weighted sum of its inputs, adds a number called its *bias*, and applies
+# an activation function: $\tanh(w_1 x_1 + w_2 x_2 + \dots + b)$.
 #
 # First a base class for everything that has parameters, and a random-number generator for their
 # initial values.
@@ -974,8 +974,8 @@ draw_boundary(lambda grid: [net(x).data for x in grid.tolist()], points, targets
 # closed curve around the 10 round points, the 16 square points outside.
 
 # %% [markdown]
-# The first picture was drawn by a NumPy program that started from the same parameters. Your
-# network found the same boundary.
+# Your network found the boundary of the first picture, because the NumPy program that drew it
+# started from the same parameters.
 #
 # ## Forward and reverse mode (optional)
 #
@@ -1028,11 +1028,11 @@ def forward_mode_derivatives(roots, leaf):
 check("forward-mode")
 
 # %% [markdown]
-# In a pass of either mode, each edge costs one multiplication. The modes differ in the number
-# of passes. The next cell counts the multiplications, first for 25 inputs and one result, then
-# for one input and 25 results. Which mode needs fewer in each case?
+# In a pass of either mode, each edge costs one multiplication, so the modes differ only in the
+# number of passes. The next cell counts the multiplications, first for 25 inputs and one
+# result, then for one input and 25 results. Which mode needs fewer in each case?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 def compare(inputs, outputs):
     """Print the cost of all derivatives of all outputs, in both modes."""
     forward = len(inputs) * sum(len(node._prev) for node in forward_order(outputs))

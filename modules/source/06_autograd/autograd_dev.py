@@ -2,8 +2,8 @@
 # # 06. Autograd
 #
 # A network with 337 parameters separates two half-moons of points. The derivatives of its loss
-# were worked out on paper and written down in NumPy (in `tinytorch/pictures/autograd.py`). With
-# another activation function, or another loss, they would be wrong.
+# were worked out on paper and written down in NumPy (in `tinytorch/pictures/autograd.py`), so
+# with another activation function, or another loss, they would be wrong.
 
 # %% tags=["payoff"]
 from tinytorch.pictures.autograd import forward, plot_decision, train_by_hand, two_moons
@@ -17,10 +17,10 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 # %% [markdown]
 # **Automatic differentiation**, *autograd* for short, computes the exact derivatives of a
 # program by applying the chain rule to each of its operations, so you need not derive a
-# gradient by hand again. In this chapter you write it for tensors. You use *reverse mode*, also
-# called *backpropagation*: it computes all derivatives of a loss in about twice the time that
-# the loss itself takes. At the end, your autograd trains a network like the one in the picture.
-# Nothing in the code of autograd refers to that network, so it works for any other.
+# gradient by hand again. In this chapter you write it for tensors, in *reverse mode* or
+# *backpropagation*, which computes all derivatives of a loss in about twice the time of the
+# loss. At the end, your autograd trains a network like the one in the picture. Because nothing
+# in its code refers to that network, it works for any other.
 #
 # **You need** 01 (Tensor), 04 (losses) and 05, which did this for single numbers; for the last
 # section also 02 (activations) and 03 (layers). **You write** the rules of the operations, the
@@ -133,13 +133,12 @@ def derivative(op, *rules, together=None):
 # %% [markdown]
 # Addition first. If `out = a + b` and an element of `a` grows by $\varepsilon$, the same
 # element of `out` grows by $\varepsilon$, and the loss by $g \varepsilon$. So the rule of `+`
-# returns `g`, for both inputs. For `a * b`, the element of `out` grows by $b \varepsilon$.
+# returns `g`, for both inputs, while for `a * b` the element of `out` grows by $b \varepsilon$.
 #
 # Predict for the four rules of `a - b` and `a / b`: which contain a minus? Which can use `out`?
 #
-# **Task.** Write the rules of the five operations. (`@deferred_rules` calls your function the
-# first time that one of these operations needs its rule. So the package can be imported before
-# the function is written.)
+# **Task.** Write the rules of the five operations. (`@deferred_rules` calls your function when
+# an operation first needs its rule, so you can import the package before you write it.)
 
 # %% The rules of arithmetic exercise="arithmetic"
 #| export
@@ -169,7 +168,7 @@ def arithmetic_rules():
 check("arithmetic")
 
 # %%
-z = x / y  # at x = 5, y = 3; the rule for y contains a minus and can use out: -g * out / y
+z = x / y  # at x = 5, y = 3
 g = np.float32(1)
 for name, rule in zip("xy", table.rules_of(z, g)):
     print(f"dz/d{name} =", rule(g, z.data, x.data, y.data))
@@ -204,7 +203,7 @@ def topological_order(root):
     >>> [float(t) for t in topological_order(y + y * y)]
     [20.0, 16.0, 4.0]
 
-    Source: Wengert, A simple automatic derivative evaluation program (1964).
+    Source: Cormen et al., Introduction to algorithms (3rd edition, 2009), section 22.4.
     """
     created, stack = {}, [root]
     while stack:
@@ -230,15 +229,15 @@ for_a += 5.0  # a contribution to a from elsewhere
 print("a:", for_a, " b:", for_b)
 
 # %% [markdown]
-# `+=` writes into the array, and an array returned by a rule may be in use elsewhere. So from
-# the second contribution on, `accumulate` uses `gradients[x] + g`, which creates a new array.
+# `+=` writes into the array, and because an array returned by a rule may be in use elsewhere,
+# `accumulate` uses `gradients[x] + g`, a new array, from the second contribution on.
 #
 # `propagate` does one step of the backward pass. It takes one result, `node`, and its complete
 # gradient `g`, calls the rules of its operation, and accumulates what they return. Many inputs
 # need no gradient (a batch of images, a constant 0.1), and their rules are not called. A dense
 # layer needs three matrix products: one in the forward pass, and in the backward pass one for
-# the gradient of the weights and one for the gradient of the input. In the first layer of a
-# network the last one is saved.
+# the gradient of the weights and one for the gradient of the input, which the first layer of a
+# network can leave out.
 #
 # `match_input` is given. It changes a gradient to the dtype and shape of the input:
 
@@ -325,7 +324,7 @@ check("propagate")
 #
 # A node keeps all arrays that went into its operation. To free this memory early, `grad`
 # replaces the creator of each node by the constant `FREED` once the node has been propagated. A
-# second pass through a freed graph raises an error. `retain_graph=True` frees nothing.
+# second pass through a freed graph raises an error, while `retain_graph=True` frees nothing.
 #
 # **Task.** Write `grad`. (Its name is that of `torch.autograd.grad`.)
 
@@ -387,7 +386,7 @@ draw_graph(z, x=x, y=y)
 # $(f(x + h) - f(x - h)) / (2h)$. Predict the best step $h$ for each. (The step becomes smaller
 # to the right.)
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.pictures.drawing import panel
 
 h = 10.0 ** -np.arange(1, 13)
@@ -405,8 +404,8 @@ axes.invert_xaxis();
 # to 1e-8, near h = 1e-8, and the error of the central difference to 1e-10, near h = 1e-5.
 
 # %% [markdown]
-# The difference of two nearly equal numbers loses digits (as in the variance of lesson 01), so
-# small steps are bad. Large steps are bad because the function curves. The central difference
+# Small steps are bad because the difference of two nearly equal numbers loses digits (as in the
+# variance of lesson 01), and large steps because the function curves. The central difference
 # cancels the curvature. With $h = 10^{-5}$ in float64 about ten of its digits are right; in
 # float32 only about two would be.
 #
@@ -490,8 +489,9 @@ except AssertionError as error:
 # adds a gradient to the `.grad` of each leaf. Intermediate results get no `.grad`.
 #
 # The backward pass starts with the gradient of the output with respect to itself. For a scalar
-# that is 1. For a result of several elements there is no single derivative; the caller must say
-# how much each element counts. If we assumed ones, a forgotten `mean()` would go unnoticed.
+# that is 1, while for a result of several elements there is no single derivative: the caller
+# must say how much each element counts. If we assumed ones, a forgotten `mean()` would go
+# unnoticed.
 #
 # **Task.** Write the rest of `seed_gradient`.
 
@@ -586,7 +586,7 @@ except RuntimeError as error:
 # Predict: is the gradient of the bias the sum over the rows, or their mean? The code below
 # takes as loss the sum of `g` times the output, and changes the first of the four biases by 1:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.pictures.autograd import draw_bias_gradient
 
 batch, bias, changed = np.zeros((3, 4)), np.array([0.5, -1, 2, 0]), np.array([1.5, -1, 2, 0])
@@ -682,8 +682,7 @@ derivative(power, derivatives.base_rule, derivatives.exponent_rule)
 # of them: for `relu` at 0 it could be any number from 0 to 1, and PyTorch returns 0.
 #
 # `maximum(a, b)` copies one of its inputs, so the gradient goes to that one. Now let `a` equal
-# `b`: if both grow by $\varepsilon$, so does the result. Predict what the two gradients must
-# add up to.
+# `b`: if both grow by $\varepsilon$, so does the result. Predict the sum of the two gradients.
 #
 # **Task.** Write the rules of `maximum minimum absolute relu clip where`. The docstring says
 # which subgradient is wanted.
@@ -780,9 +779,9 @@ check("piecewise")
 # %% [markdown]
 # ## Reductions
 #
-# The next rules are for operations that change the shape. Each element contributes to a sum
-# with derivative 1. So the gradient of an element is the gradient of the sum that it went into.
-# The numbers are easy; the shape is not. Summing shape (2, 3, 4) along axis 1 gives (2, 4). To
+# The next rules are for operations that change the shape. Because each element contributes to a
+# sum with derivative 1, its gradient is the gradient of the sum that it went into. The numbers
+# are easy, but the shape is not. Summing shape (2, 3, 4) along axis 1 gives (2, 4). To
 # broadcast a gradient of that shape to (2, 3, 4), the reduced axis must first be expanded
 # again, with length 1.
 #
@@ -871,7 +870,7 @@ def shape_rules():
     ...                        axes=(1, 2, 0)).shape
     (2, 3, 4)
 
-    Source: a permutation and its inverse, e.g. numpy.argsort, "Notes".
+    Source: a permutation and its inverse, numpy.transpose, "Notes".
     """
     ### BEGIN SOLUTION
     derivative(reshape_forward, lambda g, out, x, shape: g.reshape(x.shape))
@@ -889,17 +888,18 @@ check("shapes")
 # some elements, one of them twice. An element that was not picked has gradient 0; one that was
 # picked twice receives two contributions. Predict what NumPy prints:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 full = np.zeros(4)
 full[[2, 0, 2]] += np.array([1.0, 10.0, 100.0])
 print(full)
 
 # %% [markdown]
-# The 1 is lost: NumPy adds to each element once. `np.bincount(positions, weights, length)`
-# takes two flat arrays, and adds up the weights that have the same position. To get the
-# positions, fill an array of the shape of `x` with 0, 1, 2, ..., and apply `index` to it. You
-# need this only if `derivatives.can_repeat(index)` is True: a list or an array of integers may
-# repeat a position, a slice or a mask cannot.
+# The 1 is lost: NumPy adds to each element once.
+#
+# `np.bincount(positions, weights, length)` takes flat arrays, and adds up the weights that have
+# the same position. To get the positions, fill an array of the shape of `x` with 0, 1, 2, ...,
+# and apply `index` to it. You need this only if `derivatives.can_repeat(index)`: a list or an
+# array of integers may repeat a position, a slice or a mask cannot.
 #
 # **Task.** Write the rule of `take_forward(x, index=...)`, which computes `x[index]`.
 
@@ -1202,15 +1202,15 @@ plot_decision(points, labels, logits);
 # %% [markdown]
 # No line of this program knows a derivative of the network. (After `tito export autograd`,
 # `loss.backward()` is the same call as `backward(loss)` here.) The step changes
-# `parameter.data`. `parameter -= ...` would bind the name `parameter` to a new tensor, the
-# result of an operation: the network would not use it, and its `.grad` would stay None.
+# `parameter.data`. `parameter -= ...`, however, would bind the name to a new tensor, the result
+# of an operation: the network would not use it, and its `.grad` would stay None.
 #
 # ## In-place accumulation (optional)
 #
 # `gradients[x] + g` allocates a new array for each contribution. **In-place accumulation**
 # writes the sum into the array that is already there, and allocates nothing. That is allowed
-# only if no other variable refers to this array. Python counts the references to each object,
-# so this can be checked. The given function `sum_in_place(total, g)` writes the sum into
+# only if no other variable refers to this array, which can be checked, because Python counts
+# the references to each object. The given function `sum_in_place(total, g)` writes the sum into
 # `total` if nothing else refers to that array, and returns a new array otherwise.
 # `gradients.pop(x)` removes the array from the dictionary, which then no longer refers to it:
 #

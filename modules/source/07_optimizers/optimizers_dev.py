@@ -4,9 +4,9 @@
 # Autograd computes the gradient of the loss. How should training use it to change the weights?
 # An **optimizer** is an algorithm that computes new weights from the gradient, step after step.
 # The choice of the optimizer matters. Below, two optimizers take 50 steps each, from the same
-# weights and with the same learning rate. The second one also uses the gradients of earlier
-# steps, which needs one more line of code. After 50 steps its loss is more than 100,000 times
-# smaller.
+# weights and with the same learning rate. Because the second one also uses the gradients of
+# earlier steps, which needs one more line of code, its loss is more than 100,000 times smaller
+# after 50 steps.
 
 # %% tags=["payoff"]
 #| default_exp core.optimizers
@@ -48,9 +48,9 @@ draw_paths(valley, {f"{name}: loss {valley(path[-1]):.1g}": path
 #
 # ## Gradient descent
 #
-# The loss in the picture is `valley`. It depends on two weights, and at the same distance from
-# the minimum it is thirty times as steep along the second weight as along the first. Its
-# gradient, computed by hand:
+# The loss in the picture is `valley`. It has two weights, and at equal distances from the
+# minimum it is thirty times as steep along the second as along the first. Its gradient,
+# computed by hand:
 
 # %%
 def gradient(w):
@@ -154,12 +154,12 @@ draw_paths(valley, {name: paths[name] for name in ("lr 0.06", "lr 0.065", "lr 0.
 # $$v \leftarrow \mu v + g, \qquad w \leftarrow w - \text{lr} \cdot v.$$
 #
 # If the gradient stays the same, $v$ grows to $1 / (1 - \mu)$ times the gradient: ten times for
-# $\mu = 0.9$. The velocity does not contain the learning rate. If it did, a change of the
-# learning rate during training would take effect only many steps later.
+# $\mu = 0.9$. The velocity does not contain the learning rate, because a change of the learning
+# rate during training would then take effect only many steps later.
 #
 # **Nesterov** momentum is momentum that looks one step ahead. Once $v$ is updated, we know a
-# part of the next velocity: $\mu v$, whatever the next gradient is. Nesterov momentum uses
-# this part already in the present step. With the updated $v$:
+# part of the next velocity: $\mu v$, whatever the next gradient is. Nesterov momentum adds this
+# known part now. With the updated $v$:
 #
 # $$w \leftarrow w - \text{lr} \cdot (g + \mu v).$$
 #
@@ -244,8 +244,8 @@ draw_paths(two_minima, paths, {name: (0, root) for name, root in zip(names, root
 
 # %% [markdown]
 # Near the saddle point the steps are short, because the gradient is small there. Predict how
-# many steps gradient descent needs to get away from the saddle point, starting 0.001 beside it.
-# And how many with momentum 0.9?
+# many steps gradient descent needs to get away from the saddle point, starting 0.001 away from
+# it. And how many with momentum 0.9?
 
 # %% tags=["answer"]
 for mu in (0.0, 0.9):
@@ -268,8 +268,8 @@ for mu in (0.0, 0.9):
 # a dictionary with a list of parameters, "params", and the options that differ for them, such
 # as "lr". Plain tensors, as in `SGD(net.parameters(), lr=0.1)`, are one group.
 #
-# Two mistakes are easy to make. A generator can be iterated only once, but an optimizer needs
-# its parameters in every step. And an empty list would train nothing, without an error.
+# Two mistakes are easy to make. A generator can be iterated only once, while an optimizer needs
+# its parameters in every step, and an empty list would train nothing, without an error.
 #
 # **Task.** Write `param_groups`.
 
@@ -306,16 +306,15 @@ check("param-groups")
 # %% [markdown]
 # ## The Optimizer class
 #
-# Every optimizer has some code in common with all others, which you write once. For each
-# parameter, an optimizer keeps a *state*: how many steps the parameter has taken, and arrays
-# such as its velocity. Subclasses differ in two methods. `state_names` returns the names of
-# these arrays. `update` is the update rule: it changes an array of weights `w` in place, every
-# element in the same way.
+# All optimizers share some code, which you write once. For each parameter, an optimizer keeps a
+# *state*: how many steps the parameter has taken, and arrays such as its velocity. Subclasses
+# differ in two methods. `state_names` returns the names of these arrays. `update` is the update
+# rule: it changes an array of weights `w` in place, every element in the same way.
 #
 # All subclasses share the method `step`. A parameter that was not used in this forward pass has
 # `.grad` None. `step` skips it entirely: no update, no weight decay, no state. A gradient of
-# zeros is different: momentum still moves the weights. `check_groups`, which is given, refuses
-# invalid options, such as a learning rate of -0.1 or a misspelled name.
+# zeros is different, because momentum still moves the weights. `check_groups`, which is given,
+# refuses invalid options, such as a learning rate of -0.1 or a misspelled name.
 #
 # **Task.** Write `step`: loops over the groups and their parameters, one call of `self.update`
 # for each parameter that has a gradient.
@@ -440,10 +439,10 @@ check("step")
 # %% [markdown]
 # ## Stochastic gradient descent
 #
-# The valley has an exact gradient. Networks are trained with an estimate. The loss of a network
-# is a mean over all training examples, and so is its gradient. A **mini-batch** is a small
-# random sample of the training examples. Its gradient is a noisy estimate of the gradient on
-# all examples, but it is much cheaper. **Stochastic gradient descent** (SGD) is gradient
+# While the valley has an exact gradient, networks are trained with an estimate. The loss of a
+# network is a mean over all training examples, and so is its gradient. A **mini-batch** is a
+# small random sample of the training examples. Its gradient is a noisy estimate of the gradient
+# on all examples, but it is much cheaper. **Stochastic gradient descent** (SGD) is gradient
 # descent that uses the gradient of a new mini-batch in each step. A pass over all examples is
 # an *epoch*. Below, a network learns to separate two half-moons of points.
 
@@ -476,8 +475,8 @@ def train(make_optimizer, epochs, batch_size=400):
     return losses
 
 # %% [markdown]
-# Predict which batch size has the lowest loss after ten epochs: 400, 40 or 4. All three have
-# then seen each point ten times. They have taken 10, 100 and 1,000 steps.
+# Predict which batch size has the lowest loss after ten epochs: 400, 40 or 4. Although all
+# three have then seen each point ten times, they have taken 10, 100 and 1,000 steps.
 
 # %% tags=["answer", "explained"]
 losses = {f"batch of {size}": train(lambda p: SGD(p, lr=0.1), 11, size)
@@ -495,18 +494,18 @@ draw_curves(losses, "epoch", "loss")
 # ## Adaptive learning rates
 #
 # Momentum was the first remedy for a large condition number. An **adaptive learning rate** is a
-# separate learning rate for each weight, computed from the sizes of its past gradients. It is
-# the second remedy for a large condition number. The optimizer *Adam* divides the average
-# gradient of each weight by the usual size of that gradient. For this it keeps two running
-# averages. A **moment** is the average of a power of a random quantity, here the gradient. The
-# first moment $m$ is the average of $g$, the second moment $v$ is the average of $g^2$:
+# separate learning rate for each weight, computed from the sizes of its past gradients. This is
+# the second remedy. The optimizer *Adam* divides the average gradient of each weight by the
+# usual size of that gradient. For this it keeps two running averages. A **moment** is the
+# average of a power of a random quantity, here the gradient. The first moment $m$ is the
+# average of $g$, the second moment $v$ is the average of $g^2$:
 #
 # $$m \leftarrow \beta_1 m + (1 - \beta_1)\, g,
 # \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2.$$
 #
 # $\sqrt{v}$ is the usual size of the gradient. Predict $m / \sqrt{v}$ for three weights: one
-# whose gradient is always 0.001, one whose gradient is always 1000, and one whose gradient is 1
-# and -1 in turn.
+# whose gradient is always 0.001, one whose gradient is always 1000, and one whose gradient
+# alternates between 1 and -1.
 #
 # **Task.** Write `update_moments`.
 
@@ -691,12 +690,12 @@ check("adam")
 # Beware of the name: as in PyTorch, the option `weight_decay` means L2 regularization in `SGD`
 # and `Adam`. Only in `AdamW` (below) does it mean weight decay.
 #
-# For gradient descent both give the same weights. For Adam they do not. Two weights start at 1.
-# Their gradients are pure noise, of size 0.1 for the first and 10 for the second. Predict what
-# is left of each weight after 1,000 steps of Adam with L2 regularization, lr = 0.001 and
-# $\lambda = 0.3$. (Weight decay alone would leave $0.9997^{1000}$ of each.)
+# For gradient descent both give the same weights, while for Adam they do not. Two weights start
+# at 1, and their gradients are pure noise, of size 0.1 for the first and 10 for the second.
+# Predict what is left of each weight after 1,000 steps of Adam with L2 regularization, lr =
+# 0.001 and $\lambda = 0.3$. (Weight decay alone would leave $0.9997^{1000}$ of each.)
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 def decay(kind):
     """The two weights after each step."""
     w, path = Tensor(np.ones(2)), []
@@ -758,7 +757,7 @@ check("adamw")
 curves = {f"{kind.__name__}, noise {size}": weight for kind in (Adam, AdamW)
           for size, weight in zip((0.1, 10), decay(kind))}
 draw_curves(curves, "step", "weight", limits=(0, 1.1), colours=["C2", "C2", "C0", "C0"])
-# caption: AdamW shrinks all weights alike; the gradient of a penalty in Adam does not.
+# caption: AdamW shrinks all weights alike; L2 regularization in Adam does not.
 # alt: Four curves that start at 1. With Adam, the weight whose noise has size 0.1 falls to 0.3,
 # the one with size 10 stays near 1. With AdamW both end near 0.75.
 
@@ -767,10 +766,10 @@ draw_curves(curves, "step", "weight", limits=(0, 1.1), colours=["C2", "C2", "C0"
 #
 # We train the network on the moons, with all 400 points in each step. Each optimizer tries five
 # learning rates. Predict which of SGD, SGD with momentum 0.9 and AdamW needs the fewest steps
-# to a loss below 0.1, each with its best learning rate. For which of them is this best learning
-# rate smallest? (A dash in the table means: not within 200 steps.)
+# to a loss below 0.1, each with its best learning rate. Which of them wants the smallest
+# learning rate? (A dash in the table means: not within 200 steps.)
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 kinds = {"SGD": SGD, "momentum": lambda p, lr: SGD(p, lr, momentum=0.9), "AdamW": AdamW}
 rates = [0.03, 0.1, 0.3, 1.0, 3.0]
 print(f"{'learning rate':13}", *(f"{lr:5}" for lr in rates))
@@ -781,8 +780,8 @@ for name, kind in kinds.items():
 
 # %% [markdown]
 # The learning rate matters more than the optimizer. The best numbers of the three rows are
-# close together, but no single learning rate works for all three optimizers. So a comparison of
-# optimizers means little unless the learning rate of each has been tuned.
+# close together, but because no single learning rate works for all three optimizers, a
+# comparison of optimizers means little unless the learning rate of each has been tuned.
 #
 # ## Gradient clipping
 #
@@ -791,8 +790,8 @@ for name, kind in kinds.items():
 # limit.
 #
 # One unusual mini-batch can have a gradient a thousand times as large as the others, and a
-# single step with it can destroy the work of hours. The *norm* of a vector is its length, the
-# root of the sum of its squares. **Gradient clipping** scales the gradient down to a norm of
+# single step with it can destroy hours of work. The *norm* of a vector is its length, the root
+# of the sum of its squares. **Gradient clipping** scales the gradient down to a norm of
 # `max_norm` if its norm is larger, and keeps its direction. The gradients of all parameters
 # count as one long vector. Predict: two parameters have the gradients (3, 4) and (6, 8), and
 # `max_norm` is 5. What is the first gradient after clipping?
@@ -989,8 +988,8 @@ draw_curves(curves, "epoch", "learning rate")
 # A training run that is interrupted and resumed should end with exactly the same weights as one
 # without interruption. For this it is not enough to save the weights: without its moments and
 # its step count, Adam starts from zero again. So everything that the next step depends on must
-# be saved. Tensors cannot be keys in a file, so each parameter is represented by its number,
-# counted from 0 through all groups. Loading is given.
+# be saved. Because tensors cannot be keys in a file, each parameter is represented by its
+# number, counted from 0 through all groups. Loading is given.
 #
 # **Task.** Write `optimizer_state`, which `state_dict` calls.
 

@@ -2,7 +2,7 @@
 # # 08. Training
 #
 # A network was trained for 60 *epochs*: 60 passes over the same 60 training points. Its loss on
-# these points kept falling. Its loss on 300 *other* points did not:
+# these points kept falling, while its loss on 300 *other* points did not:
 
 # %% tags=["payoff"]
 from tinytorch.pictures.training import example_history, plot_learning_curve
@@ -16,8 +16,8 @@ figure = plot_learning_curve(example_history())
 # After 27 epochs the network was better than at the end. How do you measure how good a network
 # really is, and when should its training stop? In this chapter you write a `Trainer` that
 # measures the network after each epoch, stops in time, and restores the best weights. It also
-# survives a power failure in epoch 59. Two more tools choose a learning rate and find out why a
-# loss is `nan`.
+# survives a power failure in epoch 59, and two more tools choose a learning rate and find out
+# why a loss is `nan`.
 #
 # **You need** 03 (layers), 04 (losses), 06 (autograd) and 07 (optimizers). **You write** the
 # training step, metrics, gradient accumulation, evaluation mode, early stopping, the training
@@ -193,7 +193,7 @@ print((predicted == targets).shape, (predicted == targets).mean())
 
 # %% [markdown]
 # All four predictions are right, but the mean is 0.625: broadcasting compared every prediction
-# with every target. There is no error message, and 0.625 looks like a real accuracy.
+# with every target. Because there is no error message, 0.625 looks like a real accuracy.
 #
 # **Task.** Write `accuracy`, and refuse targets whose shape does not match.
 
@@ -239,15 +239,16 @@ for name, (inputs, targets) in [("training", train_batches[0]),
 #
 # Counting with NumPy has a trap. Predict what the next cell prints.
 
-# %% tags=["demonstration", "answer"]
+# %% tags=["demonstration", "answer", "explained"]
 counts = np.zeros(3, int)
 counts[[0, 0, 0, 2]] += 1
 print(counts)
 
 # %% [markdown]
 # Index 0 occurs three times, but its count is only 1: `counts[index] += 1` reads all elements
-# first, adds 1 to each, and writes them back. `np.add.at(counts, index, 1)` adds 1 for each
-# occurrence.
+# first, adds 1 to each, and writes them back.
+#
+# `np.add.at(counts, index, 1)` adds 1 for each occurrence.
 #
 # **Task.** Write `confusion_matrix`.
 
@@ -435,7 +436,7 @@ partly_frozen.train()
 print("training:", partly_frozen[1].training)
 
 # %% [markdown]
-# `model.train()` puts it into training mode. So the mode of each module has to be saved.
+# Because `model.train()` puts it into training mode, the mode of each module has to be saved.
 #
 # Python expresses "before" and "after" with a `with` block. `contextlib.contextmanager` turns a
 # function with one `yield` into such a block: the code before the `yield` runs when the block
@@ -567,8 +568,8 @@ figure = regions(model, "after 60 epochs")
 #
 # The learning curve shows when the training should have ended. **Early stopping** means ending
 # the training when the validation loss no longer improves, and restoring the weights of the
-# best epoch. The validation loss goes up and down from epoch to epoch, so we do not stop at the
-# first rise. The **patience** is the number of epochs without an improvement after which
+# best epoch. Because the validation loss goes up and down from epoch to epoch, we do not stop
+# at the first rise. The **patience** is the number of epochs without an improvement after which
 # training stops.
 #
 # The rule needs one number: how many epochs ago was the last improvement? We compute it from
@@ -841,11 +842,11 @@ print(f"mean {np.mean(losses):.3f}, standard deviation {np.std(losses):.3f}, "
       f"from {min(losses):.3f} to {max(losses):.3f}")
 
 # %% [markdown]
-# On average the loss of these sets is 0.409. So the choice of the epoch explains at most 0.045
-# (0.409 minus 0.364), a third of the difference. The rest is bad luck: our test points are
-# difficult. The network after 60 epochs, which was not chosen by its validation loss, also does
-# worse on them. If two losses on different examples differ by less than the standard deviation
-# of these 20 losses, 0.053, they do not show which model is better.
+# Because the loss of these sets is 0.409 on average, the choice of the epoch explains at most
+# 0.045 (0.409 minus 0.364), a third of the difference. The rest is bad luck: our test points
+# are difficult. The network after 60 epochs, which was not chosen by its validation loss, also
+# does worse on them. If two losses on different examples differ by less than the standard
+# deviation of these 20 losses, 0.053, they do not show which model is better.
 #
 # In the plane, the borders of the best epoch are smoother. The hatching shows where the network
 # after 60 epochs predicts another class:
@@ -886,10 +887,10 @@ for name, net in [("3 hidden units", narrow), ("64 + 64 units", model),
                           for batches in (train_batches, validation_batches)))
 
 # %% [markdown]
-# With 3 hidden units the training loss stays at 0.367: this model underfits. Its validation
-# loss is lower than the loss of the large model, which overfits. But it is far above the 0.306
-# that the large model reaches with weight decay. Weight decay and dropout raise the training
-# loss of the large model, to 0.133 and 0.203, and lower its validation loss.
+# With 3 hidden units the training loss stays at 0.367: this model underfits. Although its
+# validation loss is lower than the one of the large model, which overfits, it is far above the
+# 0.306 that the large model reaches with weight decay. Weight decay and dropout raise the
+# training loss of the large model, to 0.133 and 0.203, and lower its validation loss.
 #
 # ## Debugging
 #
@@ -975,10 +976,10 @@ for lr in (suggest_learning_rate(rates, losses), 0.005, 0.02):
           f"after {np.argmin(curve) + 1} epochs")
 
 # %% [markdown]
-# It was not: 0.02 reaches about the same loss sooner. The suggested rate is too cautious here.
-# After 60 epochs its loss is still falling, and it needs 214 epochs to reach 0.361. A range
-# test takes only one step per rate, so it says little about long runs. Use its suggestion as
-# the first rate of a search.
+# It was not: 0.02 reaches about the same loss sooner. The suggested rate is too cautious here,
+# because after 60 epochs its loss is still falling, and it needs 214 epochs to reach 0.361. A
+# range test, however, takes only one step per rate, so it says little about long runs. Use its
+# suggestion as the first rate of a search.
 #
 # ### Finding the first nan
 #
@@ -1030,8 +1031,8 @@ def find_nonfinite(layers):
 check("nonfinite")
 
 # %% [markdown]
-# `Trainer` calls your function when a loss is not finite. The error names the layer. It is
-# raised before the optimizer step, so the weights are not yet changed:
+# `Trainer` calls your function when a loss is not finite. The error names the layer, and
+# because it is raised before the optimizer step, the weights are not yet changed:
 
 # %% tags=["demonstration"]
 steep = Sequential(Dense(2, 4, rng=0), Tensor.exp, Dense(4, 3, rng=1))
@@ -1094,8 +1095,8 @@ set_random_states(layer, states)
 print(first, layer(Tensor(np.ones(8, "float32"))).data, sep="\n")
 
 # %% [markdown]
-# There is one more trap. `Module.state_dict()` returns copies, but some objects return *live*
-# arrays and lists, which they go on using. PyTorch's optimizers do this. Predict what a
+# There is one more trap. While `Module.state_dict()` returns copies, some objects, such as
+# PyTorch's optimizers, return *live* arrays and lists, which they go on using. Predict what a
 # snapshot with live arrays contains after three more steps.
 
 # %% tags=["demonstration", "answer", "explained"]
@@ -1170,11 +1171,11 @@ print("largest difference:", max(abs(a.data - b.data).max() for a, b in zip(
 # %% [markdown]
 # ## Double descent (optional)
 #
-# According to a classical rule, a model with too many parameters overfits. Very large networks
-# do not follow this rule. The next cell fits a linear regression to 40 training examples, for
-# different numbers $p$ of inputs. These inputs are *random ReLU features*: the outputs of a
-# ReLU layer of $p$ units whose random weights are never trained. Predict which $p$ from 2 to
-# 800 is the worst, and whether 800 is better or worse than 15.
+# According to a classical rule, a model with too many parameters overfits, although very large
+# networks do not follow this rule. The next cell fits a linear regression to 40 training
+# examples, for different numbers $p$ of inputs. These inputs are *random ReLU features*: the
+# outputs of a ReLU layer of $p$ units whose random weights are never trained. Predict which $p$
+# from 2 to 800 is the worst, and whether 800 is better or worse than 15.
 
 # %% tags=["demonstration", "answer"]
 from tinytorch.pictures.training import COUNTS, plot_double_descent, random_feature_errors
@@ -1183,7 +1184,7 @@ train_errors, test_errors = random_feature_errors(COUNTS)
 for count in (15, 40, 800):
     print(f"{count:3} parameters: test error {test_errors[COUNTS.index(count)]:.2f}")
 
-# %% tags=["demonstration", "answer"]
+# %% tags=["demonstration", "answer", "explained"]
 figure = plot_double_descent(COUNTS, train_errors, test_errors)
 # caption: The test error is worst where the parameters just fit the training examples.
 # alt: Error against the number of parameters, both axes logarithmic. The training error falls
@@ -1193,8 +1194,9 @@ figure = plot_double_descent(COUNTS, train_errors, test_errors)
 # %% [markdown]
 # **Double descent** means that the test error falls, rises to a peak where the model can just
 # fit its training set, and falls again as the model grows. At the peak, only one solution fits
-# all 40 noisy examples, and its weights are huge. With more parameters there are many such
-# solutions. Least squares returns the one with the smallest weights, and it is smoother.
+# all 40 noisy examples, and its weights are huge. With more parameters, however, there are many
+# such solutions, and because least squares returns the one with the smallest weights, it is
+# smoother.
 #
 # ## Look back
 #

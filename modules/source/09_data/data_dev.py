@@ -2,9 +2,8 @@
 # # 09. Data
 #
 # How should data be prepared for a model? The picture shows the accuracy of one classifier on
-# 1,797 handwritten digits, in four experiments. The classifier is always the same. The
-# experiments differ in which fifth of the digits is the test set, and in which images are
-# shifted.
+# 1,797 handwritten digits, in four experiments. The classifier is always the same. What changes
+# is which fifth of the digits is the test set, and whether images are shifted.
 
 # %% tags=["payoff"]
 #| default_exp core.data
@@ -224,13 +223,13 @@ class Subset(Dataset):
 # %% [markdown]
 # The sizes of the parts can be numbers of examples, or proportions such as 0.8 and 0.2. The
 # function `split_lengths` is given. It rounds proportions down, and adds the remaining examples
-# to the first parts, one to each. Rounding to the nearest integer would be wrong. For example,
-# a quarter of 10 examples is 2.5, and `round(2.5)` is 2. Four such parts hold 8 examples, so
-# two examples would be in no part.
+# to the first parts, one to each. Rounding to the nearest integer would be wrong: a quarter of
+# 10 examples is 2.5, for example, and because `round(2.5)` is 2, four such parts hold 8
+# examples, and two would be in no part.
 #
 # Many files are sorted by class. If you cut such a file without shuffling, the test set holds
-# classes that the model has never seen, as in the first bar at the top of this chapter. So the
-# examples are put into random order before they are divided.
+# classes that the model has never seen, as in the first bar at the top of this chapter. The
+# examples are therefore put into random order before they are divided.
 #
 # **Task.** Write `random_split`. No example may be in two parts, and none may be missing.
 
@@ -263,11 +262,11 @@ check("random-split")
 # %% [markdown]
 # ## Stratified splits
 #
-# A random split can go wrong when it is small. **Class imbalance** means that some classes have
-# many more examples than others. Even if the classes of a data set are balanced, a small random
-# part of it can be imbalanced. Suppose a data set has 1,000 digits, 100 of each class. We draw
-# 100 of the 1,000 at random, and repeat this a thousand times. Predict the smallest and the
-# largest number of sevens among the 100.
+# A random split can go wrong when a part is small. **Class imbalance** means that some classes
+# have many more examples than others. Even if the classes of a data set are balanced, a small
+# random part of it can be imbalanced. Suppose a data set has 1,000 digits, 100 of each class.
+# We draw 100 of the 1,000 at random, and repeat this a thousand times. Predict the smallest and
+# the largest number of sevens among the 100.
 
 # %% tags=["answer"]
 labels, rng = np.repeat(np.arange(10), 100), np.random.default_rng(0)
@@ -346,8 +345,9 @@ draw_batches([("in the order of a sorted file", file_order),
 # zeros only, marked as wrong. Shuffled: each batch holds several classes.
 
 # %% [markdown]
-# Inputs and targets must be shuffled *together*, or each image gets another image's label. So
-# we do not shuffle the arrays themselves: we shuffle the indices, and use them for both arrays.
+# Because inputs and targets must be shuffled *together*, or each image gets another image's
+# label, we do not shuffle the arrays themselves: we shuffle the indices, and use them for both
+# arrays.
 #
 # Predict what the two print statements show. The second contains the most common mistake of
 # this chapter.
@@ -358,8 +358,8 @@ print(letters[np.random.default_rng(0).permutation(5)])
 print(letters[np.random.default_rng(0).shuffle(np.arange(5))].shape)
 
 # %% [markdown]
-# `shuffle` changes its argument and returns `None`. Indexing an array with `[None]` adds an
-# axis and does not change the order.
+# `shuffle` changes its argument and returns `None`, while indexing an array with `[None]` adds
+# an axis and does not change the order.
 #
 # **Task.** Write `epoch_indices`.
 
@@ -399,7 +399,7 @@ print(math.ceil(1438 / 64), "batches;", 1438 - 1438 // 64 * 64, "examples are le
 # %% [markdown]
 # A short last batch can be a problem: its gradient is noisy, and a layer that computes
 # statistics over the batch cannot use a single example. The option `drop_last` omits a short
-# last batch. With shuffling, each epoch omits other examples.
+# last batch. With shuffling, each epoch omits different examples.
 #
 # **Task.** Write `batches`.
 
@@ -481,10 +481,10 @@ check("collate")
 # collates the examples of one batch at a time. We write it as a *generator function*, a
 # function with `yield`. It returns one batch and pauses until the loop asks for the next.
 #
-# The loader has its own random-number generator for the order of the examples. So the order
-# does not change when you add a layer to the model, which draws more initial weights. A
-# `sampler` replaces this order: it can be any sequence of indices, for example with the indices
-# of rare classes repeated.
+# The loader has its own random-number generator for the order of the examples, because
+# otherwise the order would change when you add a layer to the model, which draws more initial
+# weights. A `sampler` replaces this order: it can be any sequence of indices, for example with
+# the indices of rare classes repeated.
 #
 # **Task.** Write `epoch`, which `__iter__` calls. Use the options that `__init__` has stored.
 
@@ -566,8 +566,8 @@ print(loader, "first", shapes[0], "last", shapes[-1])
 # %% [markdown]
 # ## Standardization
 #
-# The loader delivers examples as they are. The next sections change them. Initial weights are
-# chosen for inputs with mean 0 and standard deviation 1 (lesson 03). Raw images have other
+# While the loader delivers examples as they are, the next sections change them. Initial weights
+# are chosen for inputs with mean 0 and standard deviation 1 (lesson 03). Raw images have other
 # means and standard deviations, and these differ between channels, such as red, green and blue.
 # **Standardization** subtracts the mean of each channel and divides by its standard deviation,
 # so that the result has mean 0 and standard deviation 1. (`Normalize` is its usual name in
@@ -598,8 +598,8 @@ draw_number_lines([("raw", {"day": day, "night": night}),
 # every other set. Like the weights, they are a part of the model. Measuring them on the test
 # set would be data leakage.
 #
-# **Task.** Write `channel_statistics`. A constant channel has standard deviation 0, or about
-# 1e-16 after rounding. It is divided by 1 instead.
+# **Task.** Write `channel_statistics`. Because a constant channel has standard deviation 0, or
+# about 1e-16 after rounding, it is divided by 1 instead.
 
 # %% Mean and deviation of each channel exercise="channel-statistics"
 #| export
@@ -743,7 +743,7 @@ check("shift")
 
 # %% [markdown]
 # The second transform is the horizontal flip. A mirrored photograph of a cat still shows a cat,
-# but a mirrored 3 is not a digit. So it depends on the data whether a transform changes the
+# while a mirrored 3 is not a digit, so it depends on the data whether a transform changes the
 # labels.
 #
 # **Task.** Write `__call__` of `RandomHorizontalFlip`. The transform has its own generator,
@@ -874,7 +874,7 @@ figure = show_images(means.reshape(10, 1, 8, 8), range(10))
 # We choose among them by their accuracy on the validation images, and on the same images
 # shifted by up to one pixel. Predict which baseline is best.
 
-# %% tags=["demonstration", "answer"]
+# %% tags=["demonstration", "answer", "explained"]
 from tinytorch.pictures.data import nearest_mean, nearest_neighbour
 
 
@@ -899,7 +899,9 @@ for name, classify in baselines.items():
           f"shifted {accuracy(classify, moved):.1%}")
 
 # %% [markdown]
-# The last baseline is best overall. We evaluate only this one on the test set, once:
+# The last baseline is best overall.
+#
+# We evaluate only the best one on the test set, once:
 
 # %% tags=["demonstration"]
 print(f"test {accuracy(baselines['with shifted copies'], test):.1%}")
@@ -907,7 +909,7 @@ print(f"test {accuracy(baselines['with shifted copies'], test):.1%}")
 # %% [markdown]
 # ## Synthetic data sets
 #
-# To try an idea, points in the plane are often enough, and you can draw the result. Each of
+# Points in the plane are often enough to try an idea, and the result can be drawn. Each of
 # these four functions returns a `TensorDataset` of float32 points (n, 2) and class labels.
 
 # %%
@@ -1054,7 +1056,8 @@ def cifar10(split="train"):
 # model computes, and the model waits while the loader reads. **Prefetching** means preparing
 # the next batches in a background *thread* while the model computes. It helps if the loader
 # waits for a disk or a network, or if NumPy works on large arrays. It does not help if the
-# loader runs Python code, because only one thread at a time can do so.
+# loader runs Python code, because only one thread at a time can do so (except in free-threaded
+# builds of Python).
 #
 # The thread and the program share a *bounded queue*. The thread, the *producer*, waits while
 # the queue is full; the program, the *consumer*, waits while it is empty. `BoundedQueue` is
@@ -1066,7 +1069,7 @@ def cifar10(split="train"):
 # - `queue.close()`, for the program: tells the thread to stop, and waits until it has.
 #
 # We start with the producer. It must put everything into the queue: the items, the end, and
-# also an exception. An exception that is not caught ends only the thread, and the program would
+# also an exception, because one that is not caught ends only the thread, and the program would
 # wait forever.
 #
 # **Task.** Write `enqueue`.

@@ -41,14 +41,14 @@ figure = draw_maps([house(), *feature_maps], ["house", *kernels])
 # A **convolution** computes a weighted sum of the pixels in a small window of an image, with
 # the same weights at every position of the window. The four maps come from four sets of nine
 # weights, which were chosen by hand. A *convolutional network* learns such weights. At the end
-# of this chapter, a convolutional network with 244 parameters learns to recognize strokes in
-# the left half of an image. Then it also recognizes them in the right half, where it has never
-# seen one. A fully connected network with 9,540 parameters cannot do that.
+# of this chapter, one with 244 parameters learns to recognize strokes in the left half of an
+# image, and then also recognizes them in the right half, where it has never seen one, while a
+# fully connected network with 9,540 parameters cannot.
 #
 # **You need** 01 (Tensor), 03 (Layers), 04 (Losses) and 06 (Autograd). **You write** the
 # convolution as loops, and again as a matrix product that is thousands of times as fast. Then
-# you write its gradients, the layer `Conv2d` and pooling, and compute the receptive field and
-# the FLOPs of a layer.
+# you write its gradients, the layer `Conv2d` and pooling, and compute a layer's receptive field
+# and FLOPs.
 
 # %% [markdown]
 # ## Kernel, stride and padding
@@ -70,8 +70,8 @@ draw_sliding([0, 0, 0, 5, 5, 5, 5], kernel=[-1, 0, 1], stride=2, padding=1)
 # four positions, two pixels apart, with its outputs 0, 5, 0 and -5.
 
 # %% [markdown]
-# The output is not 0 where the input changes: this kernel detects edges. The -5 comes from the
-# padding, where the input changes from 5 to 0.
+# The output is not 0 where the input changes, because this kernel detects edges. The -5 comes
+# from the padding, where the input changes from 5 to 0.
 #
 # Predict the number of outputs for the same 7 numbers with stride 1 and no padding. Then
 # predict it for 8 numbers with stride 2 and no padding. What happens to the last of the 8
@@ -165,8 +165,8 @@ draw_product(edges, kernels["vertical edges"], at=(1, 0))
 # Take 32 images of shape (3, 28, 28) and 8 kernels of shape (3, 5, 5). Predict how many numbers
 # the output has, and how many products are added up for each of them.
 #
-# **Task.** Write the body of `conv2d_loops` as plainly as you can. It may be slow: it explains
-# the operation, and it tests the fast version later.
+# **Task.** Write the body of `conv2d_loops` as plainly as you can. It may be slow, because it
+# only explains the operation and later tests the fast version.
 
 # %% Convolution as loops exercise="loops"
 #| export
@@ -205,10 +205,9 @@ print("output (32, 8, 24, 24):", f"{32 * 8 * 24 * 24:,} numbers of {3 * 5 * 5} p
 
 # %% [markdown]
 # Your function can already compute the feature maps of the first picture. Below, two kernels
-# are applied to the house, and to the house shifted left by 6 pixels. Predict how the maps
-# change.
+# are applied to the house, and to the house shifted left by 6 pixels. Predict the new maps.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 weights = np.array([kernels["horizontal edges"], kernels["vertical edges"]], "float32")[:, None]
 houses = np.stack([house(), np.roll(house(), -6, axis=1)])[:, None]
 maps = conv2d_loops(houses, weights, np.zeros(2, "float32"))
@@ -219,9 +218,10 @@ figure = draw_maps([houses[0, 0], *maps[0], houses[1, 0], *maps[1]],
 # to the left; its two maps are the maps above, shifted by as much.
 
 # %% [markdown]
-# The maps are shifted by the same 6 pixels. But the loops are slow. Predict the time for 32
-# images of 28 by 28 pixels and 8 kernels of 5 by 5. (The code measures one image and multiplies
-# by 32.)
+# The maps are shifted by the same 6 pixels.
+#
+# The loops are slow. Predict the time for 32 images of 28 by 28 pixels and 8 kernels of 5 by 5.
+# (The code measures one and multiplies by 32.)
 
 # %% tags=["answer"]
 from timeit import repeat
@@ -254,10 +254,10 @@ draw_im2col(pixels, kernel_size=(3, 3), weight=(0, 0))
 # each of nine weights and a column for each of four windows; row 0 is marked and holds 0 1 4 5.
 
 # %% [markdown]
-# The pixels of one weight form a grid with the shape of the output; neighbouring pixels of the
-# grid are `stride` pixels apart. NumPy can select this grid without a loop and without a copy,
-# by a *strided slice*: `x[start:stop:step]` on both axes. Predict the slice for weight (1, 2)
-# of a kernel of 3 by 3 on an image of 6 by 8 pixels with stride 2.
+# The pixels of one weight form a grid with the shape of the output; its neighbouring pixels are
+# `stride` pixels apart in the image. NumPy can select this grid without a loop and without a
+# copy, by a *strided slice*: `x[start:stop:step]` on both axes. Predict the slice for weight
+# (1, 2) of a kernel of 3 by 3 on an image of 6 by 8 pixels with stride 2.
 #
 # **Task.** Write `patches`. All functions that follow use it.
 
@@ -403,8 +403,8 @@ print(f"32 images as a matrix product: {fast * 1000:.2f} ms, {slow / fast:.0f} t
 # The operation needs a rule (a vector-Jacobian product) for each input. As in lesson 06, it is
 # called as `rule(g, out, *inputs, **options)`, where $g$ is the upstream gradient.
 #
-# We start with the bias. The bias $b_o$ is added to every output number of channel $o$, in all
-# images and at all positions. So its gradient is a sum. Over which axes of $g$?
+# We start with the bias. Because the bias $b_o$ is added to every output number of channel $o$,
+# in all images and at all positions, its gradient is a sum. Over which axes of $g$?
 #
 # **Task.** Write `bias_gradient`.
 
@@ -477,15 +477,16 @@ check("weight-gradient")
 # Take a row of 3 pixels and a kernel of 2: there are two windows. If all four numbers in the
 # columns have gradient 1, what is the gradient of the middle pixel?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 draw_col2im((4, 4), kernel_size=(3, 3), pixel=(1, 1))
 # alt: A table of columns full of ones, with the four places marked to which pixel (1, 1) was
 # copied. The gradient of the 4 by 4 pixels is 1 2 2 1, 2 4 4 2, 2 4 4 2, 1 2 2 1.
 
 # %% [markdown]
 # By the multivariable chain rule, the gradient of a pixel is the sum of the gradients of its
-# copies: 2 for the middle pixel of three, and 4 for pixel (1, 1) in the drawing. This operation
-# is called *col2im*, and in PyTorch *fold*.
+# copies: 2 for the middle pixel of three, and 4 for pixel (1, 1) in the drawing.
+#
+# This operation is called *col2im*, and in PyTorch *fold*.
 #
 # **Task.** Write `col2im`. It has the structure of `im2col`, but in the loop it adds the
 # columns to the patches of an image. `crop_padding(x, padding)` is given: it returns a view of
@@ -650,10 +651,10 @@ print(f"convolution: {8 * 5 * 5 + 8:,}   fully connected: {28**2 * 8 * 24**2 + 8
 
 # %% [markdown]
 # The scale of the initial weights depends on `fan_in`, the number of inputs that one output
-# depends on, and `fan_out`, the number of outputs that one input contributes to (lesson 03).
-# In a convolution, one output depends on all pixels of one window. One pixel contributes to all
-# windows that contain it: one for each position in the kernel, if we ignore stride and edges.
-# For `Conv2d(3, 8, 5)`, predict both numbers before you write the code.
+# depends on, and `fan_out`, the number of outputs that one input contributes to (lesson 03). In
+# a convolution, one output depends on all pixels of one window. Ignoring stride and edges, a
+# pixel is in as many windows as the kernel has positions. For `Conv2d(3, 8, 5)`, predict both
+# numbers before you write the code.
 #
 # **Task.** Write the rest of `Conv2d.__init__`: two attributes.
 
@@ -769,8 +770,8 @@ check("max-pool")
 # There can be several equal maxima: after a ReLU, many windows contain only zeros. If all four
 # zeros of such a window received the gradient, their sum would be four times too large.
 # Therefore, as in PyTorch, the *first* of several equal maxima, row by row, receives the whole
-# gradient. When windows overlap, a number can be the maximum of several windows. Then it
-# receives the sum of their gradients.
+# gradient. When windows overlap, however, a number can be the maximum of several windows, and
+# then receives the sum of their gradients.
 #
 # **Task.** Write `max_pool2d_gradient`.
 
@@ -965,8 +966,8 @@ draw_receptive_field([(3, 2), (3, 1)], number=0)
 # %% [markdown]
 # The distance between two neighbouring numbers of a layer, in pixels, is the product of all
 # strides up to this layer. A kernel of $k$ in the next layer covers $k$ neighbouring numbers of
-# this layer. The first of them has the receptive field of this layer. Each of the other $k - 1$
-# lies one distance further on, so it adds that many pixels.
+# this layer. The first number sees this layer's field; each of the other $k - 1$ extends it by
+# that distance.
 #
 # Write a layer as a pair (kernel_size, stride). Predict the size of the receptive field for
 # five layers (3, 1). And for three layers (3, 1), each followed by pooling (2, 2)?
@@ -1008,7 +1009,7 @@ print("3, 3, 3, 3, 3:", receptive_field([(3, 1)] * 5), " 3, pool 2, three times:
 # all weights of a kernel are equal (average pooling is such a kernel). Predict whether all
 # pixels of the receptive field have the same gradient.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 stacks = {"one layer": [(3, 1)], "three layers": [(3, 1)] * 3,
           "with pooling": [(3, 1), (2, 2)] * 2 + [(3, 1)]}
 fields, titles = [], []
@@ -1071,7 +1072,7 @@ for x_shape, w_shape in [((32, 1, 28, 28), (8, 1, 5, 5)), ((32, 8, 12, 12), (16,
 # a large matrix product reaches, and some convolutions. Predict which convolutions come close
 # to the matrix product: those with few channels or many, with small kernels or large?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 matrix = rng.normal(size=(512, 512)).astype("float32")
 print(f"matrix product: {2 * 512**3 / seconds(np.matmul, matrix, matrix) / 1e9:.1f} GFLOP/s")
 for k in (1, 3, 5):
@@ -1084,8 +1085,8 @@ for k in (1, 3, 5):
               f"{spent * 1e6:4.0f} microseconds, {flops / spent / 1e9:4.1f} GFLOP/s")
 
 # %% [markdown]
-# The times differ far less than the FLOPs. Each call has a fixed cost, because part of the work
-# of Python and NumPy does not depend on the size of the arrays. So convolutions with few
+# The times differ far less than the FLOPs. Because part of the work of Python and NumPy does
+# not depend on the size of the arrays, each call has a fixed cost, and convolutions with few
 # channels and small kernels are slow per operation.
 #
 # ## Translation equivariance
@@ -1093,8 +1094,8 @@ for k in (1, 3, 5):
 # We return to the question at the beginning: finding a pattern wherever it is. **Translation
 # equivariance** means that shifting the input shifts the output by the same amount.
 # Convolutions with stride 1 use the same weights at all positions, so they have this property,
-# except near the edges. You saw it with the shifted house. So a pattern that is learned at one
-# position is detected at all others.
+# except near the edges, as you saw with the shifted house. A pattern that is learned at one
+# position is therefore detected at all others.
 #
 # Now we can do the experiment from the beginning of the chapter. Noisy images of 12 by 12
 # pixels show a stroke of 5 pixels in one of four directions. In training, its left end is in
@@ -1134,12 +1135,11 @@ for name, net in nets.items():
 
 # %% [markdown]
 # The fully connected network has separate weights for the right half, and in training these
-# weights only got noise. The convolutional network applies its eight kernels everywhere. Max
-# pooling over the whole map then keeps *whether* a stroke was found and discards *where*. Its
-# few errors are rising strokes in the lower right corner. The kernels that found such strokes
-# in training have them in their upper left part, and at this corner no window begins far enough
-# to the right. With two more columns of noise at the right, the network makes no errors. These
-# are its learned kernels:
+# weights only got noise, while the convolutional network applies its eight kernels everywhere.
+# Max pooling over the whole map then keeps *whether* a stroke was found and discards *where*.
+# Its few errors are rising strokes in the lower right corner, because their kernels look for
+# the stroke in their upper left, and at the right edge no window can begin that far right. With
+# two more columns of noise at the right, the network makes no errors. These are its kernels:
 
 # %%
 conv = nets["convolutional"][0]
@@ -1213,7 +1213,7 @@ figure = draw_maps([*conv.weights.data[:, 0]], columns=4)
 # in `tinytorch/support/convolution.py`. Predict which method has the faster forward pass for 1,
 # 8 and 16 channels.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for channels, size in [(1, 28), (8, 12), (16, 8)]:
     x = rng.normal(size=(4, channels, size, size)).astype("float32")
     w, b = rng.normal(size=(8, channels, 5, 5)).astype("float32"), np.zeros(8, "float32")

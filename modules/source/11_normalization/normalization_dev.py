@@ -3,8 +3,9 @@
 #
 # Why does a network of 20 layers not learn, and what makes it learn? The plot shows the loss of
 # three networks during 100 training steps on handwritten digits. All have 20 layers of 64
-# units. The first one learns nothing. The second one has batch norm. The third one has layer
-# norm and residual connections: after these 100 steps it recognizes 96 % of the test digits.
+# units. The first one learns nothing, while the second one, with batch norm, does learn. The
+# third one has layer norm and residual connections: after these 100 steps it recognizes 96 % of
+# the test digits.
 
 # %% tags=["payoff"]
 #| default_exp core.normalization
@@ -105,7 +106,7 @@ def deep_network(gain=1.0, norm=None):
         parts += [dense, norm(64), Tensor.relu] if norm else [dense, Tensor.relu]
     return Sequential(*parts, Dense(64, 10))
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.pictures.drawing import plot_stds
 
 gains = {"gain 0.5": 0.5, "gain 1": 1.0, "gain 1.41": 2**0.5, "gain 2": 2.0}
@@ -118,9 +119,10 @@ plot_stds({name: spread(deep_network(gain)[:-1], Tensor(x[:200]))[1::2]
 
 # %% [markdown]
 # The lines are straight on a logarithmic axis: signals shrink or grow exponentially with depth.
-# Only a gain near $\sqrt 2$ keeps the scale. Since training changes the weights, even the right
-# initial scale does not stay right. Gradients pass the same layers backward, and they also
-# shrink or grow.
+# Only a gain near $\sqrt 2$ keeps the scale.
+#
+# Since training changes the weights, even the right initial scale does not stay right. Because
+# gradients pass the same layers backward, they also shrink or grow.
 
 # %% [markdown]
 # ## Normalization
@@ -147,9 +149,9 @@ draw_axes([[1, 5, 2, 8], [3, 5, 6, 2], [8, 2, 1, 5]], axes=[0, 1])
 # standard deviation 2.74; normalized it is -1.1, 0.4, -0.7, 1.5.
 
 # %% [markdown]
-# Normalization over axis 0 compares the examples with each other, one feature at a time. This
-# will be batch norm. Normalization over axis 1 compares the numbers of one example. This will
-# be layer norm.
+# Normalization over axis 0, which will be batch norm, compares the examples with each other,
+# one feature at a time, while normalization over axis 1, which will be layer norm, compares the
+# numbers of one example.
 #
 # **Task.** Write `normalized` for any axes. Use operations of Tensor, so that gradients can be
 # propagated. `mean` and `var` accept several axes. Why do you need `keepdims=True` for the
@@ -209,10 +211,10 @@ for name, gain in gains.items():
 # Written with Tensor operations, layer norm records 14 graph nodes, each with its arrays. As a
 # *fused operation* (lesson 06) it records one.
 #
-# The gradient rule of this operation needs $\hat x$ and $1 / \sigma$, where
-# $\sigma = \sqrt{\mathrm{var} + \epsilon}$. The forward function computes both, so it saves
-# them for the rule. It gets a dict `saved` as an option and stores them there. The rule gets
-# the same options and reads them. The dict is freed with the graph node.
+# The gradient rule of this operation needs $\hat x$ and $1 / \sigma$, where $\sigma =
+# \sqrt{\mathrm{var} + \epsilon}$. The forward function computes both, so it saves them for the
+# rule. It gets a dict `saved` as an option and stores them there, so that the rule, which gets
+# the same options, can read them. The dict is freed with the graph node.
 #
 # **Task.** Write `layer_norm_forward`, on arrays.
 
@@ -254,9 +256,9 @@ check("layer-norm-forward")
 # %% [markdown]
 # ## The gradient of layer normalization
 #
-# Layer norm is one operation, so it needs its own gradient rule. Write $h = g \odot w$ for the
-# gradient of $\hat x$. Each $x_i$ influences its own $\hat x_i$ directly, and all numbers of
-# its row through the mean and through $\sigma$. Adding up these three paths gives a short
+# Because layer norm is one operation, it needs its own gradient rule. Write $h = g \odot w$ for
+# the gradient of $\hat x$. Each $x_i$ influences its own $\hat x_i$ directly, and all numbers
+# of its row through the mean and through $\sigma$. Adding up these three paths gives a short
 # formula. A bar means the mean over the row:
 #
 # $$\frac{\partial L}{\partial x} = \frac{1}{\sigma} \left( h - \overline{h} -
@@ -275,8 +277,8 @@ draw_projection(x=[1, 2, 4], g=[1, 0, 0])
 # from the tip of the grey arrow to its tip is parallel to the radius.
 
 # %% [markdown]
-# A row $\hat x$ of three numbers is a point in space. Its numbers have mean 0, so all such
-# points lie in a plane. They also have the same length, so they lie on a circle in it. The
+# A row $\hat x$ of three numbers is a point in space. Because its numbers have mean 0, all such
+# points lie in a plane, and because they have the same length, they lie on a circle in it. The
 # gradient of $x$ is tangent to the circle: a small step along the gradient only moves $\hat x$
 # along the circle.
 #
@@ -493,9 +495,10 @@ print(f"images    {(rows @ rows.T)[np.triu_indices(200, 1)].mean():.2f}")
 
 # %% [markdown]
 # A ReLU has no negative outputs, and two rows without negative numbers point in similar
-# directions. After 20 layers all images look nearly the same to the last layer. LayerNorm
-# treats each image separately, so it cannot change this. There are two remedies: batch norm
-# compares the images of a batch, and residual connections carry each image around the layers.
+# directions. After 20 layers all images look nearly the same to the last layer. Because
+# LayerNorm treats each image separately, it cannot change this, but there are two remedies:
+# batch norm compares the images of a batch, and residual connections carry each image around
+# the layers.
 #
 # ## Batch normalization
 #
@@ -505,10 +508,10 @@ print(f"images    {(rows @ rows.T)[np.triu_indices(200, 1)].mean():.2f}")
 # the mean is taken over the examples and over all pixels of the channel: over the axes 0, 2 and
 # 3 of (batch, channels, height, width).
 #
-# After training, a network must give an answer for a single image, and there is no batch to
-# compare it with. So during training, batch norm also estimates the mean and the variance of
-# all data. **Running statistics** are averages of the means and variances of the training
-# batches. In evaluation mode, they replace the mean and the variance of the batch.
+# After training, however, a network must give an answer for a single image, and there is no
+# batch to compare it with. During training, batch norm therefore also estimates the mean and
+# the variance of all data. **Running statistics** are averages of the means and variances of
+# the training batches. In evaluation mode, they replace the mean and the variance of the batch.
 #
 # They are exponential moving averages. An **exponential moving average** moves a fixed fraction
 # of the way to each new value, so that old values are slowly forgotten. In batch norm this
@@ -625,7 +628,8 @@ for training in (True, False):
 
 # %% [markdown]
 # In training the outputs differ. The other examples act like random noise, which can reduce
-# overfitting. With very small batches the noise is too strong, and batch norm works badly.
+# overfitting, although with very small batches the noise is too strong, and batch norm works
+# badly.
 #
 # ## Batch norm as a layer
 #
@@ -1061,7 +1065,7 @@ class Residual(Module):
     >>> Residual(lambda x: x * 10)(Tensor([1.0, 2.0]))
     Tensor([11., 22.])
 
-    Source: He, Zhang, Ren, Sun, Deep residual learning for image recognition (2016), 3.1.
+    Source: He, Zhang, Ren, Sun, Deep residual learning for image recognition (2016), 3.2.
     """
 
     def __init__(self, inner):
@@ -1080,9 +1084,9 @@ class Residual(Module):
 check("residual")
 
 # %% [markdown]
-# With each of 20 additions the signal becomes larger. So each block normalizes its input first,
-# as in the drawing. **Pre-norm** means that a normalization is the first layer inside each
-# residual block, and that there is one more after the last block. The residual connection
+# Because the signal becomes larger with each of 20 additions, each block normalizes its input
+# first, as in the drawing. **Pre-norm** means that a normalization is the first layer inside
+# each residual block, and that there is one more after the last block. The residual connection
 # itself is not normalized. The transformers of lesson 15 are built like this.
 #
 # Three residual networks are trained for 100 steps: without normalization, with RMSNorm, and
@@ -1107,8 +1111,8 @@ with np.errstate(all="ignore"):
               f"{similarity(residual_network(norm), x[:200]):.2f}")
 
 # %% [markdown]
-# Without normalization the sums grow until the loss is not a number. With LayerNorm the network
-# learns faster than any other in this chapter. RMSNorm needs more steps here, and the
+# Without normalization the sums grow until the loss is not a number, while with LayerNorm the
+# network learns faster than any other in this chapter. RMSNorm needs more steps here, and the
 # similarity shows why: the outputs of ReLU are never negative, so the rows of all images have a
 # positive mean, and RMSNorm does not subtract it. Here is the plot from the beginning of the
 # chapter, now made by your own code:

@@ -4,8 +4,8 @@
 # A language model computes with numbers. How does a text become numbers, and how do the numbers
 # become text again? The picture shows the end of a famous first sentence, cut by four
 # tokenizers. They were trained on two novels by Jane Austen, *Pride and Prejudice* and *Emma*,
-# and know 256 to 1,024 pieces of text. A dot is a space. The text stays the same; the number of
-# pieces falls from 26 to 8.
+# and know 256 to 1,024 pieces of text. A dot is a space. Although the text stays the same, the
+# number of pieces falls from 26 to 8.
 
 # %% tags=["payoff"]
 #| default_exp core.tokenization
@@ -32,11 +32,10 @@ draw_tokens(PIECES)
 # words.
 
 # %% [markdown]
-# A model reads one piece per step. With fewer pieces it needs fewer steps, and reads more text
-# in the same number of steps. The method is *byte-pair encoding*, which GPT-2 and most language
-# models after it use. In this chapter you write it, from the first byte to a tokenizer that can
-# be saved. Then you measure it on the text that it was trained on, on another text and on other
-# languages.
+# Because a model reads one piece per step, fewer pieces mean fewer steps, or more text in the
+# same number of steps. The method is *byte-pair encoding*, which GPT-2 and most language models
+# after it use. In this chapter you write it, from the first byte to a tokenizer that can be
+# saved. Then you measure it on its training text, on another text and on other languages.
 #
 # **You need** only the words *training set* and *test set* of 09 (Data); no tensors. **You
 # write** two small tokenizers, the training of byte-pair encoding, slow and fast, encoding and
@@ -134,8 +133,8 @@ except ValueError as error:
 
 # %% [markdown]
 # This tokenizer has two weaknesses. It refuses every character that the training text did not
-# contain. And its sequences are long: a language model reads and writes one token at a time, so
-# each letter costs one step.
+# contain, and its sequences are long: because a language model reads and writes one token at a
+# time, each letter costs one step.
 #
 # ## Bytes and UTF-8
 #
@@ -189,14 +188,14 @@ for language, lines in TEN_LINES.items():
           f" {size / len(lines):.2f} bytes per character")
 
 # %% [markdown]
-# Hindi takes the most bytes, Chinese the most per character. Both need three bytes for a
-# letter, but the Hindi text has more characters, and its spaces take only one byte each.
+# Hindi takes the most bytes, Chinese the most per character. Although both need three bytes for
+# a letter, the Hindi text has more characters, and its spaces take only one byte each.
 #
-# Decoding is more difficult. Every text is a sequence of bytes, but not every sequence of bytes
-# is a text: 195 alone is the first half of a character. A model produces one token after
-# another, and it may stop in the middle of a character. Decoding must not raise an exception
-# then. The **replacement character** `"�"`, code point U+FFFD, replaces bytes that could not be
-# decoded.
+# Decoding is more difficult, because every text is a sequence of bytes, but not every sequence
+# of bytes is a text: 195 alone is the first half of a character. A model produces one token
+# after another, and it may stop in the middle of a character. Decoding must not raise an
+# exception then. The **replacement character** `"�"`, code point U+FFFD, replaces bytes that
+# could not be decoded.
 #
 # **Task.** Write `from_bytes`.
 
@@ -306,8 +305,8 @@ for length in (16, 15):
 #
 # To find the most frequent pair, we count. Before that, the text is cut into words (the next
 # section shows how; a punctuation mark is then also a word). The 1.5 million characters of the
-# training set contain only about 11,000 different words. So we visit each different word once,
-# and multiply the counts of its pairs by the number of times that the word occurs.
+# training set contain only about 11,000 different words. We therefore visit each different word
+# once, and multiply the counts of its pairs by the number of times that the word occurs.
 
 # %%
 from tinytorch.pictures.tokenization import draw_pair_counts
@@ -412,9 +411,9 @@ draw_tokens({"a line of text": ["It", " is", " ", "123", "45", ",", " ", " no", 
 # space before it; the exclamation mark.
 
 # %% [markdown]
-# The regular expression `WORDS` is similar to the one that GPT-2 uses. You can write `split`
-# without understanding it. It has five alternatives, separated by `|`, which are tried in this
-# order:
+# The regular expression `WORDS` is similar to the one that GPT-2 uses, but it cuts numbers
+# after three digits, as the one of GPT-4 does. You can write `split` without understanding it.
+# It has five alternatives, separated by `|`, which are tried in this order:
 #
 # - ` ?[^\W\d_]+` is letters, with a space before them if there is one. (A letter is a *word
 #   character*, `\w`, that is neither a digit nor `_`.)
@@ -549,7 +548,7 @@ print(len(merges), "merges, the first:", first, "is", repr(from_bytes(list(first
 # ## The bytes of a token
 #
 # To decode an id, we need the bytes of its token. A merge names the two tokens that form a new
-# one. Each of these two may itself be the result of a merge.
+# one, and each of these two may itself be the result of a merge.
 #
 # **Task.** Write `token_bytes`. The parts of a token have smaller ids than the token.
 
@@ -580,8 +579,8 @@ print("first:  ", [tokens[id].decode() for id in range(256, 276)])
 print("longest:", [token.decode() for token in sorted(tokens.values(), key=len)[-10:]])
 
 # %% [markdown]
-# Darcy, Bennet and Bingley are among the longest tokens. The algorithm has never heard of them;
-# it only counted pairs.
+# Darcy, Bennet and Bingley are among the longest tokens, although the algorithm has never heard
+# of them and only counted pairs.
 #
 # ## Encoding a word
 #
@@ -638,12 +637,12 @@ for word in (" the", " daughters", " tokenization", "π"):
 # %% [markdown]
 # ## Special tokens
 #
-# A model also needs signs that are not text. A **special token** is a token that does not
+# A model also needs markers that are not text. A **special token** is a token that does not
 # represent text but marks something, such as the end of a document, or who speaks in a
 # dialogue. It has a name, such as `<|endoftext|>`, and a separate id.
 #
-# A user may type the characters of this name as ordinary text. If they always became the
-# special token, every user could end the document. So the caller says which special tokens are
+# A user may type the characters of this name as ordinary text. Because every user could end the
+# document if they always became the special token, the caller says which special tokens are
 # recognised.
 #
 # **Task.** Write `split_special`. When one name begins with another one, the longer name wins.
@@ -680,8 +679,8 @@ check("split-special")
 # ## The tokenizer
 #
 # The class `Tokenizer` combines all these functions. `encode` cuts the text at special tokens
-# and the rest into words, and applies the merges to each word. The same words occur again and
-# again, so `self.memory` stores the ids of each word.
+# and the rest into words, and applies the merges to each word. Because the same words occur
+# again and again, `self.memory` stores the ids of each word.
 #
 # `decode` must join the bytes of *all* tokens before it decodes them. The two bytes of `é` may
 # be two tokens, and neither of them alone is a character.
@@ -808,9 +807,9 @@ draw_tokens({name: [one.token(id).decode() for id in one.encode(line).tolist()]
 # ## Saving a tokenizer
 #
 # A model is useless without the tokenizer it was trained with, so the tokenizer is saved
-# together with the weights. JSON is a text format, and a token may be half a character, which
-# is not text. So the *tokens* cannot be stored as strings. The *merges* can be stored, as pairs
-# of numbers, and everything else follows from them.
+# together with the weights. Because JSON is a text format, and a token may be half a character,
+# which is not text, the *tokens* cannot be stored as strings. The *merges*, however, can be
+# stored as pairs of numbers, and everything else follows from them.
 #
 # The format is `{"merges": [[97, 98], ...], "special_tokens": {"<end>": 257}}`, with the pairs
 # in the order of training. Keys of a JSON object must be strings, so a dictionary with tuples
@@ -850,10 +849,9 @@ check("json")
 # %% [markdown]
 # ## Characters per token
 #
-# How good is a tokenizer? We use two measures, and this is the first. The number of
-# **characters per token** measures how much a tokenizer compresses: the characters of a text
-# divided by the number of its tokens. It is measured on text that the tokenizer was not trained
-# on.
+# How good is a tokenizer? We measure two things. The number of **characters per token**
+# measures how much a tokenizer compresses: the characters of a text divided by the number of
+# its tokens. It is measured on text that the tokenizer was not trained on.
 #
 # **Task.** Write `compression`.
 
@@ -1057,9 +1055,9 @@ figure = draw_compression(sizes, curves)
 # below the dashed line at one character per token.
 
 # %% [markdown]
-# The first merges help most. The list of 1,000 first names gains less, because it contains
-# other words than a novel; Greek gains nothing. A larger vocabulary has a price: in the next
-# lesson, each token needs a row of weights. How long are the 1,024 tokens?
+# The first merges help most. The list of 1,000 first names gains less, because its words differ
+# from a novel's; Greek gains nothing. A larger vocabulary has a price: in the next lesson, each
+# token needs a row of weights. How long are the 1,024 tokens?
 
 # %% tags=["demonstration"]
 figure = draw_token_lengths([len(token) for token in token_bytes(merges).values()])

@@ -2,9 +2,9 @@
 # # 13. Embeddings
 #
 # A program that knows how probable each next letter is can write: it draws a letter, appends
-# it, and repeats. Below are five such programs. The first knows nothing; the others learned
-# from 4,646 first names. Each has invented three names. The bars show how well they predict
-# names that they have not seen, in bits for each letter: shorter is better.
+# it, and repeats. Below are five such programs. While the first knows nothing, the others
+# learned from 4,646 first names. Each has invented three names. The bars show how well they
+# predict names that they have not seen, in bits for each letter: shorter is better.
 
 # %% tags=["payoff"]
 #| default_exp core.embeddings
@@ -121,7 +121,7 @@ figure = draw_bigrams(counts, letters.characters)
 #
 # ## From counts to probabilities
 #
-# We have counts, and a language model needs probabilities. Divide a row of counts by its sum,
+# We have counts, while a language model needs probabilities. Divide a row of counts by its sum,
 # and you have the relative frequency of each next letter. A pair that never occurred would get
 # probability 0, although it is not impossible. **Additive smoothing** adds a small number to
 # every count, so that no probability is 0. Adding 1 is called *Laplace smoothing*.
@@ -282,11 +282,11 @@ for smoothing in (0, 0.1, 10):
 #
 # ## Windows
 #
-# A bigram model looks at one letter. The next model looks at several. The **context** of a
-# prediction is the part of the text that the model looks at. A table for a context of 4 letters
-# would have $27^4$ = 531,441 rows, and most of them would stay empty. A network needs fewer
-# numbers. It learns from windows: the input is a few tokens, and the target is the token after
-# them.
+# While a bigram model looks at one letter, the next model looks at several. The **context** of
+# a prediction is the part of the text that the model looks at. A table for a context of 4
+# letters would have $27^4$ = 531,441 rows, and most of them would stay empty. A network needs
+# fewer numbers. It learns from windows: the input is a few tokens, and the target is the token
+# after them.
 
 # %%
 draw_windows("emma", context=3)
@@ -330,8 +330,8 @@ def windows(ids, context):
 check("windows")
 
 # %% [markdown]
-# The names are many texts in random order. A window with the end of one name and the beginning
-# of the next would teach the network a connection that does not exist. So each name gets
+# The names are many texts in random order. Because a window with the end of one name and the
+# beginning of the next would teach the network a connection that does not exist, each name gets
 # separate windows, and before its first letter we put the end mark. A window must not lie half
 # in the training set and half in the test set either, so divide a text first, and then make
 # windows.
@@ -387,8 +387,8 @@ draw_one_hot([2, 0, 2], [[1, 5], [2, 6], [3, 7], [4, 8]])
 # columns, gives three rows: row 2 of the table, 3 7; row 0, 1 5; and row 2 again.
 
 # %% [markdown]
-# Nearly all of these products are 0. NumPy can fetch the rows directly, by indexing. But NumPy
-# accepts negative indices and counts them from the end: an id of -1, the result of a mistake
+# Nearly all of these products are 0. NumPy can fetch the rows directly, by indexing. However,
+# it accepts negative indices and counts them from the end: an id of -1, the result of a mistake
 # elsewhere, would silently become a `z`.
 #
 # **Task.** Write `embedding_forward`.
@@ -429,16 +429,17 @@ check("embedding-forward")
 # product: the transposed one-hot rows times the upstream gradient $g$. Predict row 2 of the
 # gradient for the ids 2, 0, 2 and $g$ = [[1, 2], [10, 20], [100, 200]].
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True)
 # alt: The transposed one-hot rows of the ids 2, 0 and 2, three rows and columns, times the
 # upstream gradient 1 2, 10 20, 100 200 gives 10 20 for row 0, 0 0 for row 1, 101 202 for row 2.
 
 # %% [markdown]
-# By the multivariable chain rule, a row that was used twice gets the sum of both gradients. A
-# row that was not used gets zeros. `gradient[ids] += g` does *not* compute this sum: NumPy adds
-# `g` to copies of the rows and then writes them back. If a row was copied twice, only the
-# second copy survives.
+# By the multivariable chain rule, a row that was used twice gets the sum of both gradients,
+# while a row that was not used gets zeros.
+#
+# `gradient[ids] += g` does *not* compute this gradient: NumPy adds `g` to copies of the rows
+# and then writes them back, so if a row was copied twice, only the second copy survives.
 #
 # The code below is given. It combines the lookup with its gradient, `embedding_gradient`, which
 # you write next. One-hot rows become large when there are many tokens. In that case
@@ -683,7 +684,7 @@ with no_grad():
 # What has the embedding of this network learned? To find tokens with similar vectors, we need a
 # measure. **Cosine similarity** is the cosine of the angle between two vectors: their dot
 # product divided by both lengths. It is 1 for vectors of the same direction and -1 for opposite
-# ones. The dot product alone would prefer long vectors.
+# ones, while the dot product alone would prefer long vectors.
 #
 # **Task.** Write `nearest`.
 
@@ -792,8 +793,8 @@ def rnn_step(x, h, w, u, b):
 check("rnn-step")
 
 # %% [markdown]
-# The model applies the step to all tokens in order. From each state, the head computes logits
-# for the next token. So T tokens give T predictions, and all of them are trained at once.
+# The model applies the step to all tokens in order. Because the head computes logits for the
+# next token from each state, T tokens give T predictions, and all of them are trained at once.
 #
 # **Task.** Write `forward` of `RecurrentModel`. Each call begins with a state of zeros, unless
 # the caller passes one, because the state after one name must not be used for the next. Do not
@@ -922,7 +923,7 @@ print("trained:", [f"{k} steps: {norms['trained'][k]:.2f}" for k in (0, 10, 20, 
 #
 # Are the networks better than counting? An **n-gram** is a sequence of n neighbouring tokens.
 # An n-gram model of order n predicts a token from the n - 1 tokens before it, by counts. Long
-# contexts are informative but rare; short ones are frequent but less informative.
+# contexts are informative but rare, while short ones are frequent but less informative.
 # **Interpolation** in a language model means to mix the predictions of several context lengths.
 #
 # How much weight should the longer context get? **Witten-Bell smoothing** is an interpolation
@@ -1068,9 +1069,9 @@ figure = draw_sizes(counted, networks)
 
 # %% [markdown]
 # Counting wins on these names. An n-gram model is a good test for any network: a network that
-# does not beat it needs more data, more parameters or a better design. But our networks store
-# fewer numbers, and because `a` and `e` have similar vectors, what they learn about one also
-# helps with the other.
+# does not beat it needs more data, more parameters or a better design. However, our networks
+# store fewer numbers, and because `a` and `e` have similar vectors, what they learn about one
+# also helps with the other.
 #
 # ## The level to beat
 #
@@ -1098,8 +1099,8 @@ figure = draw_orders(range(1, 8), curves, COMPRESSORS)
 
 # %% [markdown]
 # Order 6 needs 1.73 bits per character of the test text, fewer than the compressors. The
-# transformer of lesson 15 has to beat this level. Order 7 overfits: it is better only on the
-# training text.
+# transformer of lesson 15 has to beat this level. Order 7, however, overfits: it is better only
+# on the training text.
 #
 # Here is a text by the best of these models:
 

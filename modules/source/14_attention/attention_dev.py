@@ -20,11 +20,11 @@ figure = draw_map(learned_weights, predictions, letters, "", ("letter", "predict
 
 # %% [markdown]
 # The network found out by itself where to look. The letter that comes next was read once
-# before, twelve positions earlier. That is eleven positions back from the letter just read.
+# before, twelve positions earlier, which is eleven positions back from the letter just read.
 # (The last of the 24 letters is only predicted, so there are 23 columns.) After 200 training
-# steps, all twelve predictions are right. The recurrent model of lesson 13 must carry all
-# letters in one hidden state. It has more parameters, but predicts fewer than half of the
-# letters after 400 steps, and at most about 80 % after 1,600.
+# steps, all twelve predictions are right. The recurrent model of lesson 13, however, must carry
+# all letters in one hidden state. Although it has more parameters, it predicts fewer than half
+# of the letters after 400 steps, and at most about 80 % after 1,600.
 #
 # **Attention** is an operation in which each position of a sequence collects information from
 # all positions. It compares its own vector with the vector of every position, its own included,
@@ -88,7 +88,7 @@ draw_lookup(["east", "north", "west"], scores, weights, values)
 # independent standard normal numbers. Their dot product is a sum of `d` products. Predict its
 # standard deviation for `d` = 4 and for `d` = 256.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 rng = np.random.default_rng(0)
 for d in (4, 16, 64, 256):
     a, b = rng.normal(size=(2, 10_000, d))
@@ -96,9 +96,10 @@ for d in (4, 16, 64, 256):
 
 # %% [markdown]
 # It is $\sqrt d$: each product has variance 1, and the variances of independent numbers add.
+#
 # Large scores saturate the softmax: one weight is almost 1, and the gradients of all scores
-# almost vanish. We therefore divide the scores by $\sqrt d$, which gives them standard
-# deviation 1 at any width.
+# almost vanish. We therefore divide the scores by this standard deviation (`scale` below), so
+# that they have standard deviation 1 at any width.
 #
 # **Task.** Write `attention_scores`. One matrix product computes the scores of all queries and
 # keys.
@@ -129,14 +130,15 @@ check("scores")
 # %% [markdown]
 # ## Causal masks
 #
-# A language model predicts the next token from the tokens before it. In training, it computes
-# all positions of a text at once. Without a restriction, every position could simply look at
-# the token that it should predict. A **causal mask** allows a position to look at itself and at
-# the positions before it, but not at later ones.
+# A language model predicts the next token from the tokens before it. Because it computes all
+# positions of a text at once in training, every position could simply look at the token that it
+# should predict, unless that is forbidden. A **causal mask** allows a position to look at
+# itself and at the positions before it, but not at later ones.
 #
-# A model that generates text adds one or a few tokens at a time. It has few new queries, but
-# the keys of the whole text. The new queries are the *last* positions, so the mask is aligned
-# at the end: with 2 queries and 5 keys, query 0 is position 3, and query 1 is position 4.
+# Because a model that generates text adds one or a few tokens at a time, it has few new
+# queries, but the keys of the whole text. The new queries are the *last* positions, so the mask
+# is aligned at the end: with 2 queries and 5 keys, query 0 is position 3, and query 1 is
+# position 4.
 
 # %%
 draw_masks({"4 queries, 4 keys": [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]],
@@ -187,8 +189,8 @@ check("causal-mask")
 #
 # One case remains: a row in which every key is hidden. All its scores are $-\infty$, and its
 # softmax is 0 / 0. This happens when a short text is *padded* (filled up to the length of
-# longer ones) at its *front*. Its first positions are then padding. With the causal mask they
-# can look only at padding, and the padding is hidden, so they have no key left. A single `nan`
+# longer ones) at its *front*. Its first positions are then padding, and because with the causal
+# mask they can look only at padding, which is hidden, they have no key left. A single `nan`
 # would spread to the loss and to every parameter. We therefore set the weights of such a row to
 # 0, and a query that sees nothing gets the result 0.
 #
@@ -291,8 +293,8 @@ check("attention")
 # Your functions consist of Tensor operations, so `backward` already works, and attention can be
 # trained. In **self-attention**, one sequence provides queries, keys and values: three `Dense`
 # layers compute them from the vector of each position. The network of the first picture has one
-# such layer. A letter's embedding does not say at which position the letter is. So the network
-# learns a second table, with a vector for each of the 23 positions, and adds it.
+# such layer. Because a letter's embedding does not say at which position the letter is, the
+# network learns a second table, with a vector for each of the 23 positions, and adds it.
 
 # %%
 class SelfAttention(Module):
@@ -352,8 +354,8 @@ figure = plot_lines(losses, "step", "loss in nats per letter")
 
 # %% [markdown]
 # Without positions, a causal layer knows which letters occurred and how often, but not where.
-# The recurrent model improves slowly with more steps: it has to store twelve letters in 64
-# numbers. Attention keeps every letter and only has to learn where to look.
+# The recurrent model improves slowly with more steps, because it has to store twelve letters in
+# 64 numbers, while attention keeps every letter and only has to learn where to look.
 #
 # What has the model learned? Give the attention model a second half that has
 # *nothing* to do with the first half of the letters. Predict what happens to the attention
@@ -536,8 +538,8 @@ figure = draw_positions(sinusoidal(64, 32))
 # GPT-2 learns these vectors, as the network of the first picture does. They form a table with
 # one row per position, and there is no row for a position beyond the context.
 #
-# **Task.** Write `forward` of `LearnedPositions`. Index the Variable itself. Rows taken from
-# `.data` would not be recorded, and the table would keep its initial random numbers.
+# **Task.** Write `forward` of `LearnedPositions`. Index the Variable itself, because rows taken
+# from `.data` would not be recorded, and the table would keep its initial random numbers.
 
 # %% Learned positions exercise="learned"
 #| export
@@ -583,8 +585,8 @@ check("learned")
 # ## Rotary position embeddings
 #
 # Often the distance between two tokens matters more than their positions. A **rotary position
-# embedding** (RoPE) rotates queries and keys by angles that grow with their positions. Rotating
-# two vectors by the same angle does not change their dot product. So moving both by ten
+# embedding** (RoPE) rotates queries and keys by angles that grow with their positions. Because
+# rotating two vectors by the same angle does not change their dot product, moving both by ten
 # positions does not change their score: it depends only on the two vectors and on the
 # *difference* of their positions.
 
@@ -1009,10 +1011,10 @@ print("two heads, fused:         ", cost(lambda: batch_loss(two_heads), 23))
 # Can a network find repeated letters when their distance is different in each sequence? In the
 # next task, 10 to 18 different letters are repeated until there are 36. A prediction is scored
 # only if the letter just read is not new. The layers below do not replace the vector of a
-# position. They *add* to it, so that the second layer can read what the first one has found.
+# position but *add* to it, so that the second layer can read what the first one has found.
 # `small_weights` gives letters, positions and the results of the layers similar sizes. Predict
-# the loss with one layer and with two. Guessing one of 14 letters, the average number, costs
-# ln 14 = 2.6 nats.
+# the loss with one layer and with two. Guessing one of 14 letters, the average number, costs ln
+# 14 = 2.6 nats.
 
 # %% tags=["answer"]
 from tinytorch.pictures.attention import induction_score, small_weights, varied
@@ -1072,10 +1074,10 @@ figure = draw_map(second[0, 0, 11:22, :22], predictions, text[:22], "second laye
 # %% [markdown]
 # ## Padding masks
 #
-# In practice, the sequences of a batch have different lengths. The sequences of a batch are
-# filled up to the same length. A **padding mask** hides the keys that were only added to fill a
-# short sequence. Each sequence has its own mask, which all its heads share: the shape (B, 1, 1,
-# keys) broadcasts against (B, heads, Tq, keys).
+# Because the sequences of a batch have different lengths in practice, they are filled up to the
+# same length. A **padding mask** hides the keys that were only added to fill a short sequence.
+# Each sequence has its own mask, which all its heads share: the shape (B, 1, 1, keys)
+# broadcasts against (B, heads, Tq, keys).
 #
 # **Task.** Write `padding_mask`.
 
@@ -1104,9 +1106,9 @@ check("padding")
 # ## Attention in chunks
 #
 # This section is optional and hard, and no later lesson needs it. A text of 100,000 tokens
-# would need ten billion weights per head. But the result of a query is a sum over keys, and a
-# sum can be computed in parts. The difficulty is the softmax, which needs the maximum and the
-# sum of the whole row.
+# would need ten billion weights per head, although the result of a query is only a sum over
+# keys, which can be computed in parts. The difficulty is the softmax, which needs the maximum
+# and the sum of the whole row.
 #
 # An **online softmax** computes a softmax in one pass over blocks. It keeps a running maximum
 # $m$, a running sum of the exponentials, and a running sum of the exponentials times the

@@ -45,10 +45,10 @@ for seconds, text in SAMPLES.items():
 # %% [markdown]
 # Each time, the model was asked to continue *Emma was*. The horizontal lines show two other
 # kinds of prediction: the best n-gram model of lesson 13, trained on the same text, and three
-# programs that compress files. A compressor is a predictor: it spends few bits on characters
-# that it expects. We compress the training text alone and then together with the test text; the
-# difference in size is what the test text needs. `tito milestone run gpt`, the milestone after
-# this chapter, does such a run with your code.
+# programs that compress files. A compressor is a predictor, because it spends few bits on
+# characters that it expects. We compress the training text alone and then together with the
+# test text, and the difference in size is what the test text needs. `tito milestone run gpt`,
+# the milestone after this chapter, does such a run with your code.
 #
 # **You need** 02 to 04 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
 # and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** the
@@ -228,18 +228,20 @@ figure = plot_stream(deviations)
 
 # %% [markdown]
 # In a pre-norm stack, the stream grows as results are added to it, and the input remains a part
-# of it. In a post-norm stack, each normalization also scales down the earlier contents. After
-# twelve blocks little of the input is left, and in the backward pass little of the gradient
-# returns along the stream. A later section shows what that means for training.
+# of it, while in a post-norm stack each normalization also scales down the earlier contents.
+# After twelve blocks little of the input is left, and in the backward pass little of the
+# gradient returns along the stream. A later section shows what that means for training.
 #
 # ## Initialization
 #
 # In the picture of the last section, the pre-norm stream grows with every block. In a deep
 # stack it would be so large, even before training, that the results of the last blocks would
 # hardly change it. GPT-2 therefore starts with small weights, of standard deviation 0.02, and
-# with even smaller ones in the *last* layer of every branch. $L$ blocks have $2L$ branches, and
-# the variance of a sum of $2L$ independent results is the sum of their variances. So each last
-# layer is scaled by $1 / \sqrt{2L}$. Then the variance of the sum does not depend on $L$.
+# its paper scales the weights of the $N$ "residual layers" by $1 / \sqrt{N}$. We read this as
+# nanoGPT does: the *last* layer of every branch gets the smaller weights. $L$ blocks have $2L$
+# branches, and the variance of a sum of $2L$ independent results is the sum of their variances.
+# Scaling each last layer by $1 / \sqrt{2L}$ therefore makes the variance of the sum independent
+# of $L$.
 #
 # **Task.** Write `init_gpt`. The last layers of the two branches of a block are
 # `block.attention.out` and `block.mlp[2]`. The weights of embeddings and of the output layer
@@ -254,7 +256,7 @@ figure = plot_stream(deviations)
 # %% The initial weights of a GPT exercise="init"
 #| export
 def init_gpt(model, rng=None):
-    """Initialize the weights of a stack of transformer blocks as GPT-2 does, in place.
+    """Initialize the weights of a stack of transformer blocks as nanoGPT does, in place.
 
     model    a Module that contains L TransformerBlocks, L >= 1
     rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
@@ -271,7 +273,8 @@ def init_gpt(model, rng=None):
     >>> [round(float(block.mlp[n].weights.data.std()), 3) for n in (0, 2)]
     [0.02, 0.014]
 
-    Source: Radford et al. (2019), section 2.3; OpenAI's code for GPT-2.
+    Source: Radford et al. (2019), section 2.3, as nanoGPT reads it. (OpenAI's code for GPT-2
+    draws the positions with 0.01, and scales nothing.)
     """
     ### BEGIN SOLUTION
     rng, parameters = generator(rng), model.named_parameters()
@@ -434,9 +437,10 @@ for tie in (True, False):
 # ## Next-token prediction
 #
 # The model is complete. Now we need its task. **Next-token prediction** is the task of giving,
-# at every position of a text, a probability to each token that could follow. Causal attention
-# lets each position see only the tokens up to itself. So a window of `context` tokens contains
-# `context` examples, one for each position. The targets are the inputs, shifted by one token.
+# at every position of a text, a probability to each token that could follow. Because causal
+# attention lets each position see only the tokens up to itself, a window of `context` tokens
+# contains `context` examples, one for each position. The targets are the inputs, shifted by one
+# token.
 
 # %%
 draw_shifted([" It", " is", " a", " tr", "uth", " uni", "ver", "sal"], start=1, context=5)
@@ -516,10 +520,10 @@ check("lm-loss")
 # ## Weight decay for matrices only
 #
 # Before the training, one choice about the optimizer. Weight decay pulls weights toward 0. For
-# the matrices of a model, that is a mild and useful regularization. Other parameters should not
-# decay. The gain of a norm should be near 1, and a bias should go wherever the data moves it.
-# The rows of an embedding would shrink in every step, even when their token does not occur. We
-# therefore use the *parameter groups* of lesson 07.
+# the matrices of a model, that is a mild and useful regularization, but other parameters should
+# not decay, because the gain of a norm should be near 1, and a bias should go wherever the data
+# moves it. The rows of an embedding would shrink in every step, even when their token does not
+# occur. We therefore use the *parameter groups* of lesson 07.
 #
 # **Task.** Write `decay_groups`. The weight of an `Embedding` does not decay, even when it is
 # tied. To find out whether a parameter `p` belongs to an `Embedding`, do not write `p in [...]`
@@ -563,9 +567,9 @@ for group in decay_groups(model, weight_decay=0.1):
 # %% [markdown]
 # ## Training a small GPT
 #
-# Now you have everything to train a GPT. The novels take minutes; the 5,163 names of lesson 13
-# take seconds. Each character is a token, and the last tenth of the names is held out for
-# testing. The loop below uses the standard recipe: AdamW, linear warm-up, cosine decay, and
+# Now you have everything to train a GPT. While the novels take minutes, the 5,163 names of
+# lesson 13 take seconds. Each character is a token, and the last tenth of the names is held out
+# for testing. The loop below uses the standard recipe: AdamW, linear warm-up, cosine decay, and
 # gradients clipped to norm 1.
 
 # %%
@@ -621,7 +625,7 @@ print(f"loss {losses[0]:.2f} bits per character, at the end {np.mean(losses[-25:
 #
 # What is each part of the model worth? We begin with a bigram model, which sees only the
 # current token, and add one part after another. Each model is trained for 250 steps, like the
-# model of names. In the first models there is no residual stream: the result of a layer
+# model of names. Because there is no residual stream in the first models, the result of a layer
 # replaces its input. Predict which part helps most, and which one makes the model worse.
 
 # %% tags=["answer", "explained"]
@@ -665,9 +669,9 @@ for name, model, exercise in ladder:
 # Attention helps most: now a prediction depends on all letters of the name so far. Four heads
 # are no better than one in this small model. The feed-forward network makes it *worse*: the
 # result of attention has to pass through two more layers, whose weights are still small. With
-# the residual stream nothing is lost on the way, and the same network helps. The second block
-# is a small gain. With three different seeds, one block ends between 3.28 and 3.42 and two
-# blocks between 3.29 and 3.30, so in one run the order may be different.
+# the residual stream, however, nothing is lost on the way, and the same network helps. The
+# second block is a small gain. With three different seeds, one block ends between 3.28 and 3.42
+# and two blocks between 3.29 and 3.30, so in one run the order may be different.
 #
 # Now we change one part at a time, in shorter runs. Predict which change does the most damage:
 # no warm-up, post-norm blocks, or no `init_gpt`, so that each layer keeps its own initial
@@ -707,9 +711,9 @@ figure = plot_losses(curves, smooth=10, top=6,
 # this model is sure of itself, and wrong. It spends the first third of the run on unlearning
 # that.
 #
-# The size of AdamW's step does not depend on the size of the gradient. Without warm-up, even
-# the first steps have the full length, although the gradients are not yet reliable. At this
-# learning rate that does no harm; at `lr=1e-2` the run ends at 3.7 with warm-up and at 4.0
+# Because the size of AdamW's step does not depend on the size of the gradient, without warm-up
+# even the first steps have the full length, although the gradients are not yet reliable. At
+# this learning rate that does no harm; at `lr=1e-2` the run ends at 3.7 with warm-up and at 4.0
 # without it.
 #
 # ## GELU as one operation
@@ -750,9 +754,9 @@ print(f"block {whole:.1f} ms, its GELU {part:.1f} ms: {part / whole:.0%}")
 # $$\mathrm{gelu}(x) = \tfrac12 x\,(1 + t), \qquad
 # t = \tanh\!\big(c\,(x + 0.044715\,x^3)\big), \qquad c = \sqrt{2/\pi}$$
 #
-# The forward function computes $t$, and the rule needs it again. So the forward function saves
-# it in the dictionary `saved`. Write `x * x * x` for the cube: NumPy needs much longer for
-# `x**3`, because it calls the general power function.
+# Because the rule needs $t$ again, the forward function, which computes it, saves it in the
+# dictionary `saved`. Write `x * x * x` for the cube: NumPy needs much longer for `x**3`,
+# because it calls the general power function.
 #
 # **Task.** Write `gelu_forward`, then its rule. By the product rule, the derivative has two
 # terms: one for $\tfrac12 x$ and one for $1 + t$.
@@ -885,7 +889,8 @@ figure = plot_positions(BY_POSITION)
 #
 # With a **sliding window** the windows overlap, and only the last targets of each window are
 # scored, because these have a long context. We score the last half of each window, which
-# doubles the work. Leaving out only the first few targets would give nearly the same number.
+# doubles the work, although leaving out only the first few targets would give nearly the same
+# number.
 #
 # In this example the text has 13 tokens and the context is 6. The *stride* is the number of
 # tokens from the start of one window to the start of the next, here 3. The number to the left
@@ -953,7 +958,7 @@ check("held-out-bits")
 # How good is the model of names after 250 steps? Compare it with the n-gram models of lesson
 # 13, trained on the same text.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.core.embeddings import NGram
 
 one = np.ones(letters.vocab_size)  # each token is one character
@@ -1192,7 +1197,7 @@ figure = plot_shares(shares, ["tables and head", "blocks", "attention"])
 
 # %% [markdown]
 # In all three models, the matrices of the blocks do most of the work. The table and the head
-# grow with the vocabulary; the products of attention grow with the context.
+# grow with the vocabulary, while the products of attention grow with the context.
 #
 # The two tests of this chapter show whether a model is worth this work. First check that its
 # leak is 0. Then look at its held-out bits.

@@ -3,8 +3,8 @@
 #
 # A language model gives a probability to every token that could come next. How do we get from
 # these probabilities to a text, and how quickly? The same small GPT wrote the three texts
-# below, from the same first words. They differ only in the rule that chooses the next token. A
-# grey token had a probability of at least a half, a hatched one less than 1 %.
+# below, from the same first words, so they differ only in the rule that chooses the next token.
+# A grey token had a probability of at least a half, a hatched one less than 1 %.
 
 # %% tags=["payoff"]
 #| default_exp core.generation
@@ -33,8 +33,8 @@ draw_samples(SAMPLES)
 # husband.", 3 boxes hatched. Temperature 1.6 writes words that do not exist, 10 boxes hatched.
 
 # %% [markdown]
-# The first text is safe and dull; the last one falls apart. In this chapter you write such
-# rules. Then you make the model several times as fast without changing a single token, by
+# The first text is safe and dull, while the last one falls apart. In this chapter you write
+# such rules. Then you make the model several times as fast without changing a single token, by
 # reusing earlier results, and you let a worse model help a better one.
 #
 # **You need** 15 (Transformers), and the n-gram model of 13 (Embeddings). **You write**
@@ -100,7 +100,7 @@ print(tokenizer.decode(ids))
 
 # %% [markdown]
 # Which tokens did the model prefer? The bars show the most probable ones after two prompts.
-# After the second prompt the model is sure, after the first it is not.
+# After the second prompt the model is sure, while after the first it is not.
 
 # %%
 from tinytorch.pictures.drawing import plot_lines
@@ -176,8 +176,8 @@ for t in (0, 0.5, 1.0, 1.5):
 # %% [markdown]
 # ## Top-k sampling
 #
-# Temperature changes all probabilities. The next two rules remove tokens. Most tokens of the
-# vocabulary are improbable. How probable are they together?
+# While temperature changes all probabilities, the next two rules remove tokens. Most tokens of
+# the vocabulary are improbable. How probable are they together?
 
 # %% tags=["demonstration"]
 p = softmax(model(tokenizer.encode("She was")[None])[0, -1]).data
@@ -223,8 +223,8 @@ def top_k(logits, k):
 check("top-k")
 
 # %% [markdown]
-# Here `k` is 3, which fits neither of the two prompts. Where the model is unsure, good tokens
-# are removed. Where it is sure, bad tokens are kept.
+# Here `k` is 3, which fits neither of the two prompts. Good tokens are removed where the model
+# is unsure, while bad tokens are kept where it is sure.
 
 # %%
 draw_choices({prompt: choices(prompt, lambda logits: top_k(logits, 3)) for prompt in prompts})
@@ -239,8 +239,8 @@ draw_choices({prompt: choices(prompt, lambda logits: top_k(logits, 3)) for promp
 # least p. With p = 0.8, it keeps 40 tokens after our first prompt, and 2 after the second one.
 #
 # To find the set, sort the probabilities in descending order and add them up. Keep a token when
-# the sum *before* it is still less than p. So the token that crosses p is kept, and the first
-# one is always kept.
+# the sum *before* it is still less than p, so that the token that crosses p is kept, and the
+# first one always.
 #
 # **Task.** Write `top_p`. `np.put_along_axis` writes sorted values back to their original
 # positions.
@@ -285,8 +285,8 @@ draw_choices({prompt: choices(prompt, lambda logits: top_p(logits, 0.8)) for pro
 #
 # So far we drew one token. Now we write a text. **Autoregressive generation** produces a text
 # one token at a time: each new token is appended to the input from which the next one is
-# predicted. The model accepts at most `model.context` tokens, so it gets only the last ones of
-# a longer text.
+# predicted. Because the model accepts at most `model.context` tokens, it gets only the last
+# ones of a longer text.
 #
 # The filters are combined in a fixed order: temperature, top-k, top-p. Top-p has to come last,
 # because the probabilities that it adds up must be those that we sample from. Inside
@@ -397,9 +397,9 @@ draw_entropies(words, entropies(row)[start - 1 :])
 # ## Key-value cache
 #
 # To find token number T + 1, the loop of `generate` runs the model on all T tokens, although it
-# has already computed T - 1 of them. In a causal model, an old token cannot look at a new one.
-# So all results for the old tokens are still valid, in every layer: their keys and values, and
-# their scores. In each matrix of attention scores, only the last row is new.
+# has already computed T - 1 of them. Because an old token cannot look at a new one in a causal
+# model, all results for the old tokens are still valid, in every layer: their keys and values,
+# and their scores. In each matrix of attention scores, only the last row is new.
 
 # %%
 draw_attention_rows(["It", "is", "a", "tru", "th", "un"])
@@ -548,7 +548,7 @@ print(np.abs(np.concatenate(parts, axis=2) - at_once.data).max())
 # %% [markdown]
 # ## One step of a GPT
 #
-# Except for attention, all layers of a GPT process each token separately. So a step is the
+# Because all layers of a GPT except attention process each token separately, a step is the
 # forward pass of lesson 15 on the new tokens alone, with `attend_cached` instead of attention.
 #
 # Only the positions need care. In a decoding step the new token is not at position 0: its
@@ -777,10 +777,10 @@ for layers in (1, 2):
     print(f"blocks: {layers}, largest difference: {difference:.1e}")
 
 # %% [markdown]
-# With one block they agree up to rounding. With two they do not: the keys of the second block
-# were computed from what the first block had seen, and that includes the dropped token. So the
-# cache still contains information about tokens that are no longer in the window. Models that
-# are used with a sliding window are also trained with one.
+# With one block they agree up to rounding. With two they do not, because the keys of the second
+# block were computed from what the first block had seen, and that includes the dropped token.
+# So the cache still contains information about tokens that are no longer in the window. Models
+# that are used with a sliding window are also trained with one.
 
 # %% [markdown]
 # ## Speculative decoding: accepting a token
@@ -1073,9 +1073,9 @@ for name, ids in texts.items():
 
 # %% [markdown]
 # Greedy decoding does not even find the most probable text: beam search finds a far more
-# probable one. But neither text is good. People do not write the most probable text; they write
-# something new. Beam search is used where one answer is right, as in translation. Texts are
-# sampled.
+# probable one. But neither text is good, because people do not write the most probable text but
+# something new. Beam search is used where one answer is right, as in translation, while texts
+# are sampled.
 #
 # ## Look back
 #

@@ -3,9 +3,9 @@
 #
 # Backpropagation computes one kind of derivative: the gradient of a single output, such as a
 # loss, with respect to all inputs. Which other derivatives can we compute, and what are they
-# good for? The picture shows a model with 640 weights that learns to read digits. Gradient
-# descent needs hundreds of steps. *Newton's method*, which also uses second derivatives, needs
-# four.
+# good for? The picture shows a model with 640 weights that learns to read digits. While
+# gradient descent needs hundreds of steps, *Newton's method*, which also uses second
+# derivatives, needs four.
 
 # %% tags=["payoff"]
 from tinytorch.data.image_sets import flat_digits
@@ -67,8 +67,8 @@ figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 
 # %% [markdown]
 # With a large step, the finite difference measures the curve next to $x$ rather than at $x$.
 # With a small step, it subtracts two nearly equal numbers and divides their rounding errors by
-# the small $h$. The best step of this formula loses eight of sixteen digits. Even the *central
-# difference*, $(f(x + h) - f(x - h)) / 2h$, loses five.
+# the small $h$. The best step of this formula loses eight of sixteen digits, and even the
+# *central difference*, $(f(x + h) - f(x - h)) / 2h$, loses five.
 #
 # ## Dual numbers
 #
@@ -314,14 +314,14 @@ check("quotient")
 #
 # $$\frac{d}{dx} \left( x \cdot \frac{d}{dy} (x + y) \right)$$
 #
-# The inner derivative is 1, so the whole expression is the derivative of $x$, which is 1. But
-# inside, $x$ and $y$ both have the tangent 1. If these were added, $x + y$ would have the
-# tangent 2, and the result would be 2. **Perturbation confusion** is the error of adding
-# tangents that belong to two different derivatives.
+# The inner derivative is 1, so the whole expression is the derivative of $x$, which is 1.
+# Inside, however, $x$ and $y$ both have the tangent 1, and if these were added, $x + y$ would
+# have the tangent 2, and the result would be 2. **Perturbation confusion** is the error of
+# adding tangents that belong to two different derivatives.
 #
-# So each call of a derivative takes a new level from `new_level()`. The levels count up: an
-# inner call begins later and has a higher level. At the inner level, `x` is a constant, and
-# `parts` treats it as one.
+# Each call of a derivative therefore takes a new level from `new_level()`. The levels count up,
+# so that an inner call, which begins later, has a higher level. At the inner level, `x` is a
+# constant, and `parts` treats it as one.
 #
 # **Task.** Write the body of `derivative`, the function that `derivative_of` returns. The
 # result of `f` is not always a Dual of this level. Which function returns the tangent in every
@@ -412,8 +412,8 @@ draw_tangents([("x", "", 2, 1), ("y", "", 3, 0), ("a", "x * y", 6, 3),
 
 # %% [markdown]
 # Unlike the tangents of dual numbers, these tangents are *Tensors*, and the rules compute with
-# Tensor operations. So everything a rule computes is recorded and can be differentiated again.
-# That gives us second derivatives without extra work.
+# Tensor operations. Everything a rule computes is therefore recorded and can be differentiated
+# again, which gives us second derivatives without extra work.
 
 # %%
 #| export
@@ -737,7 +737,7 @@ figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for s
 # with 200 inputs and 2 outputs it is the other way round; with 20 and 20 they differ less.
 
 # %% [markdown]
-# A loss has one output and many inputs. That is why training uses reverse mode.
+# Training uses reverse mode because a loss has one output and many inputs.
 #
 # ## Hessian-vector products
 #
@@ -1056,9 +1056,9 @@ for step in range(7):
     w = newton_step(digits_loss, w, steps=10)
 
 # %% [markdown]
-# Why are large networks not trained in this way? Their loss is not convex, so it needs much
-# damping. The Hessian of a mini-batch is noisy. And Adam replaces the Hessian by one number per
-# weight, which costs almost nothing.
+# Why are large networks not trained in this way? Because their loss is not convex, the method
+# needs much damping, and the Hessian of a mini-batch is noisy, while Adam replaces the Hessian
+# by one number per weight, which costs almost nothing.
 #
 # ## The diagonal and the trace
 #

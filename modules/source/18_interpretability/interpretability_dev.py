@@ -2,9 +2,9 @@
 # # 18. Interpretability
 #
 # A network with two layers of attention reads random tokens that repeat, and predicts the next
-# one. Its attention weights (lesson 14) show where a head *looks*. Does the network use what it
-# finds there? To test that, we change one vector inside the running network and see what
-# happens.
+# one. Its attention weights (lesson 14) show where a head *looks*, but not whether the network
+# uses what it finds there. To test that, we change one vector inside the running network and
+# see what happens.
 #
 # The picture shows 90 such experiments. The network reads 20 different tokens, numbered from 0
 # to 19, and then the first ten of them again. At position 29 it reads token 9 for the second
@@ -59,12 +59,11 @@ from tinytorch.core.transformers import GPT
 # ## Tokens that repeat
 #
 # The task should force the network to compare tokens: to find the earlier copy of the token
-# just read, and to look at what followed it. If all sequences repeated after 12 tokens, the
-# current token would have its copy 12 positions back, and the next token would always be 11
-# positions back. So "look 11 positions back" would be enough. If a token could occur twice
-# within the part that repeats, it would have two different followers. So, as in the last task
-# of lesson 14, each sequence gets its own random **period**, the number of tokens after which
-# it repeats, and the tokens of one period are all different.
+# just read, and to look at what followed it. If all sequences repeated after 12 tokens, "look
+# 11 positions back" would always find the next token. If a token could occur twice within the
+# part that repeats, it would have two different followers. As in the last task of lesson 14,
+# each sequence therefore gets its own random **period**, the number of tokens after which it
+# repeats, and the tokens of one period are all different.
 #
 # **Task.** Write `repeated`. `np.resize(a, n)` repeats an array until it has `n` elements.
 
@@ -98,11 +97,11 @@ def repeated(rng, batch, length, vocab_size, low, high):
 check("repeated")
 
 # %% [markdown]
-# The first copy is random and cannot be predicted. Its loss would never fall, and would be most
-# of the total. With period `p`, the first token that has been read before is at position `p`;
-# so from position `p` on, the next token is known. At position `p - 1` the next token is not
-# known: nothing says that the first copy is over. For 5 7 9 5 7 9 5 with `p = 3`, the targets
-# are -100 -100 -100 7 9 5.
+# Because the first copy is random and cannot be predicted, its loss would never fall, and would
+# be most of the total. With period `p`, the first token that has been read before is at
+# position `p`; so from position `p` on, the next token is known. At position `p - 1` the next
+# token is not known: nothing says that the first copy is over. For 5 7 9 5 7 9 5 with `p = 3`,
+# the targets are -100 -100 -100 7 9 5.
 #
 # Here -100 marks the targets that do not count. PyTorch's `cross_entropy` ignores this value,
 # its `ignore_index`; ours does not, so `next_token_loss` removes these targets.
@@ -178,7 +177,7 @@ class AttentionOnly(GPT):
 # Guessing one of the tokens of the period costs about $\ln 18 = 2.9$ nats, guessing one of all
 # tokens $\ln 64 = 4.2$. Predict both curves. (`snapshots` keeps every 20th step.)
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.core.layers import manual_seed
 from tinytorch.core.optimizers import clip_grad_norm_
 from tinytorch.pictures.drawing import plot_lines
@@ -208,8 +207,9 @@ figure = plot_lines({"one layer": train(layers=1)[1], "two layers": losses}, "st
 
 # %% [markdown]
 # One layer learns little more than which tokens are in the sequence. Two layers are soon a
-# little ahead. Then, between about step 100 and step 200, their loss falls from 3 nats to
-# almost 0. Something has formed. What?
+# little ahead. Then, from about step 100 to step 200, their loss falls from 3 nats to almost 0.
+#
+# Something has formed in the larger model. What?
 
 # %% [markdown]
 # ## Hooks
@@ -299,7 +299,7 @@ def hooks(model, functions):
         yield
 
 # %% [markdown]
-# **Task.** Write `record`. Its hooks keep a copy and change nothing. Copy the array: later
+# **Task.** Write `record`. Its hooks change nothing and keep a copy of the array, because later
 # operations may write into it. A module may be called with a Tensor or with an ndarray, such as
 # token ids; `operand(x)` is the array of both.
 
@@ -499,8 +499,7 @@ figure = plot_lines({"loss / ln 64": np.array(losses) / np.log(64),
 # caption: The loss falls when the two heads appear.
 # alt: Three curves over 300 steps. The loss, divided by ln 64, falls slowly, and from step 100
 # to 200 to almost 0. The score of the best previous-token head in layer 0 and the induction
-# score in layer 1 stay near 0 at first, and rise while the loss drops, the induction score to
-# about 1.
+# score in layer 1 stay near 0 at first, and rise while the loss drops, the latter to about 1.
 
 # %% [markdown]
 # Both scores begin to rise at about the same step, while the loss drops; then the induction
@@ -508,11 +507,11 @@ figure = plot_lines({"loss / ln 64": np.array(losses) / np.log(64),
 # the later copies, where this layer does not look at the token before.
 #
 # So the network has an induction head, and the head appeared when the loss dropped. But all of
-# this is correlation. A network could also have these heads without using them.
+# this is correlation, because a network could also have these heads without using them.
 #
 # ## Changing a result
 #
-# The next tool is almost the same as `record`. Its hooks return something else.
+# The next tool is almost the same as `record`, except that its hooks return something else.
 #
 # **Task.** Write `changed`. Each function gets a copy of the array, so it may write into it.
 
@@ -808,9 +807,9 @@ check("contributions")
 # %% [markdown]
 # **Direct logit attribution** multiplies each contribution with the output layer's weights for
 # one token, which gives its share of that token's logit. Only the last norm is in between. It
-# subtracts a mean and divides by one number. If we keep this number fixed, the rest is linear.
-# So the shares and a last one, of the norm's bias, add up to the logit. Which part of the model
-# produces the logit of the right token?
+# subtracts a mean and divides by one number. Because the rest is linear if we keep this number
+# fixed, the shares and a last one, of the norm's bias, add up to the logit. Which part of the
+# model produces the logit of the right token?
 
 # %% tags=["answer", "explained"]
 clean, _ = pairs(8)
@@ -827,7 +826,7 @@ print(f"{'logit':20} {logits.mean():+6.2f}, of which the norm's bias "
 
 # %% [markdown]
 # The logit comes from layer 1. Layer 0 adds almost nothing to it directly; it acts through
-# layer 1, whose keys it changes. Attribution sees direct paths only. Patching also sees
+# layer 1, whose keys it changes. Attribution sees direct paths only, while patching also sees
 # indirect ones: layer 0, keys of layer 1, logit.
 #
 # ## The logit lens
@@ -1006,11 +1005,11 @@ check("probe")
 # probe find an easier rule? A **control task** is a task with the same vectors, whose labels
 # the network cannot know. We compare the accuracy of the same probe on both tasks.
 #
-# Shuffled labels seem natural. But nothing can predict them, so this control is always near one
-# half, and every probe looks good next to it. It misses one trick: a probe can recognize the
-# *token* and guess from it. A fairer control gives each token one random label, the same at all
-# of its places. A probe can learn these labels from the token alone, and they say nothing about
-# what the network has computed.
+# Shuffled labels seem natural, but because nothing can predict them, this control is always
+# near one half, and every probe looks good next to it. It misses one trick: a probe can
+# recognize the *token* and guess from it. A fairer control gives each token one random label,
+# the same at all of its places. A probe can learn these labels from the token alone, although
+# they say nothing about what the network has computed.
 #
 # **Task.** Write `probe`. Draw the labels of the groups with `rng.integers(0, 2, ...)`: one for
 # each group from 0 to the largest.

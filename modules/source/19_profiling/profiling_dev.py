@@ -4,8 +4,8 @@
 # Which of two programs is faster, and by how much? A clock alone does not answer this. The
 # picture has two columns of 60 lines. For each line a program raced against *itself*, 40 runs
 # against 40 runs. The line is the interval in which the true ratio of the two times should lie.
-# The true ratio is 1. A red line does not contain 1, so it declares a winner where there is
-# none.
+# Because the true ratio is 1, a red line, which does not contain 1, declares a winner where
+# there is none.
 
 # %% tags=["payoff"]
 import numpy as np
@@ -22,9 +22,10 @@ draw_intervals(aa_test(lambda: np.tanh(numbers), rng=0))
 # that do not contain the ratio 1 are thick and red; the number of them is above each column.
 
 # %% [markdown]
-# Both columns were measured when this cell ran, and use the same statistics. They differ only
-# in the order of the runs. On the left, 40 runs of one side came first and then 40 runs of the
-# other, as in most benchmarks that people write. On the right, the two sides took turns.
+# Both columns were measured when this cell ran, and use the same statistics, so they differ
+# only in the order of the runs. On the left, 40 runs of one side came first and then 40 runs of
+# the other, as in most benchmarks that people write, while on the right the two sides took
+# turns.
 #
 # In this chapter you write the method of the right column. Then you predict how much time an
 # operation needs from two numbers, its FLOPs and its bytes, and measure whether that is true.
@@ -101,7 +102,7 @@ check("seconds")
 # the three lines is highest: the minimum, the median (the middle one of the sorted times), or
 # the mean.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 program = lambda: np.tanh(numbers)
 times = seconds(program, repeat=200)
 print(f"minimum {1e6 * times.min():.0f}, median {1e6 * np.median(times):.0f}, "
@@ -112,11 +113,12 @@ figure = draw_runs(times)
 
 # %% [markdown]
 # A run can be interrupted, by another program for example, and then takes much longer. Hardly
-# anything makes a run much shorter. So times have a long tail on one side. A few slow runs can
-# make the mean much larger, but they hardly move the median. Use the *median* for the typical
-# time, and the *minimum* for the best that the machine can do.
+# anything makes a run much shorter. So times have a long tail on one side, and while a few slow
+# runs can make the mean much larger, they hardly move the median.
 #
-# There are two kinds of clock. `time.perf_counter` is like a clock on the wall.
+# Use the *median* for the typical time, and the *minimum* for the best that the machine can do.
+#
+# There are two kinds of clock. While `time.perf_counter` is like a clock on the wall,
 # `time.process_time` counts only the time in which the processor works for this program, added
 # up over its threads. Predict what each shows for a program that sleeps for 50 ms.
 
@@ -208,8 +210,8 @@ for n in (5, 50, 500):
     print(f"{n:3} runs of the program: {1e6 * low:.1f} to {1e6 * high:.1f} microseconds")
 
 # %% [markdown]
-# A time below zero is impossible. The interval of the median stays among the measured times.
-# It is also honest: as far as five runs can tell, the true median could be 90.
+# A time below zero is impossible, while the interval of the median stays among the measured
+# times. It is also honest: as far as five runs can tell, the true median could be 90.
 #
 # The intervals of the program need not overlap, or contain the median that you saw in an
 # earlier section. The bootstrap knows only the spread of the runs that it is given, and the
@@ -220,8 +222,8 @@ for n in (5, 50, 500):
 # If 95 % of the intervals are right, how can the left column of the first picture have more
 # than 3 red lines in 60? The two sides were not measured under the same conditions. **Drift**
 # is a slow change of the speed of a computer, for example because the processor gets warm or
-# another program starts. Two runs in a row have nearly the same speed. The first 40 runs and
-# the next 40 runs do not.
+# another program starts. Two runs in a row have nearly the same speed, while the first 40 runs
+# and the next 40 runs do not.
 #
 # To see drift clearly, we use a simulated computer. Its times are made up and are the same
 # everywhere. Two names, a and b, stand for one and the same program.
@@ -245,9 +247,9 @@ figure = draw_order("ab" * 40, simulated("ab" * 40), "interleaved")
 
 # %% [markdown]
 # **Interleaving** means that the programs take turns, so that drift affects all of them
-# equally. In each *round*, every program runs once. The order in a round matters also: the
-# program that runs first may find other data in the processor's cache than the one that runs
-# second. So each round uses a new random order.
+# equally. In each *round*, every program runs once. The order in a round matters also: because
+# the program that runs first may find other data in the processor's cache than the one that
+# runs second, each round uses a new random order.
 #
 # **Task.** Write `race`.
 
@@ -271,7 +273,7 @@ def race(functions, rounds, rng=None, clock=time.perf_counter):
     {'f': array([2., 1.])}
 
     Source: Mytkowicz et al., Producing wrong data without doing anything obviously wrong!
-    (2009), section 6, for random setups.
+    (2009), for "experimental setup randomization".
     """
     rng = generator(rng)
     ### BEGIN SOLUTION
@@ -291,7 +293,7 @@ check("race")
 # %% [markdown]
 # ## Paired ratios
 #
-# Interleaving gives both sides the same drift. The next step removes it. A **paired
+# While interleaving gives both sides the same drift, the next step removes it. A **paired
 # comparison** compares measurements that were taken together: the time of a in round i with the
 # time of b in the same round. Drift multiplies both times by nearly the same factor, and their
 # ratio does not change. So compute the ratio in each round first, and then its median.
@@ -341,10 +343,10 @@ check("ratio-interval")
 # ## A/A tests
 #
 # How can we know that a method of comparison is right? An **A/A test** compares a program with
-# itself, to test the method of comparison. The true ratio is 1, and 5 % of the intervals miss
-# it. So a correct method declares a winner in about 1 of 20 tests. If a method declares a
-# winner in half of the tests, do not use it to compare two different programs. First on the
-# simulated computer; predict both numbers:
+# itself, to test the method of comparison. Because the true ratio is 1, and 5 % of the
+# intervals miss it, a correct method declares a winner in about 1 of 20 tests. If a method
+# declares a winner in half of the tests, do not use it to compare two different programs. First
+# on the simulated computer; predict both numbers:
 
 # %% tags=["answer"]
 def comparisons(program, clock, rng, pairs=60, rounds=40):
@@ -378,7 +380,7 @@ draw_intervals(comparisons(program, time.perf_counter, np.random.default_rng(0))
 # From now on we use the interleaved method. GELU (lesson 02) contains $x^3$, which can be
 # written in two ways in NumPy. Predict the ratio of their times.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 small = numbers[:64]
 positive = np.abs(small)
 times = race({"x**3": lambda: small**3, "x * x * x": lambda: small * small * small,
@@ -807,7 +809,7 @@ print(profile.table())
 # next picture compares shares of the time with shares of the FLOPs and of the bytes. Predict:
 # which operation needs a larger share of the time than of the FLOPs?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 shares = {}
 for _, op, _, elapsed, flops, size in profile.rows:
     group = op if op in ("matmul", "attention", "layer_norm", "gelu", "add") else "others"
@@ -823,10 +825,10 @@ figure = draw_shares(shares)
 # Additions, GELU and layer norm together have half a percent of the FLOPs and more than half of
 # the bytes. Their bars of time are much longer than their bars of FLOPs: they wait for memory,
 # which a count of FLOPs does not show. But a count of bytes is not enough. Additions have a
-# much smaller share of the time than of the bytes. Their arrays have about 1 MB or less and
-# were used just before, so they can be in a cache. Attention has a much larger share of the
-# time than of FLOPs and bytes. Its count leaves out the softmax and the attention weights
-# (question 4 in "Look back").
+# much smaller share of the time than of the bytes, because their arrays have about 1 MB or less
+# and were used just before, so that they can be in a cache. Attention has a much larger share
+# of the time than of FLOPs and bytes, because its count leaves out the softmax and the
+# attention weights (question 4 in "Look back").
 #
 # ## A profiler for modules
 #
@@ -855,7 +857,7 @@ class Profile(OperationProfile):
     >>> [row[:3] for row in profile.rows]
     [['0', 'matmul', 1], ['0', 'add', 1], ['', 'relu', 1]]
 
-    Source: torch.profiler.profile(with_modules=True).
+    Source: torch.profiler.profile(with_modules=True), which works only for TorchScript models.
     """
 
     def __init__(self, model=None, clock=time.perf_counter):
@@ -974,9 +976,9 @@ print(f"one after another, in place: "
 # forward pass. The graph keeps them: a result's `creator` has the arrays that its operation was
 # called with, and arrays in `options["saved"]` (lessons 11, 14, 15). How many bytes is that?
 #
-# A *view* shares the memory of another array, its `.base`. Counting both would count the same
-# memory twice. So for each array, find the array that owns the memory, and count each owner
-# once: `kept_arrays` returns a dict, and its keys are `id(array)`, a number that no other
+# Because a *view* shares the memory of another array, its `.base`, counting both would count
+# the same memory twice. So for each array, find the array that owns the memory, and count each
+# owner once: `kept_arrays` returns a dict, and its keys are `id(array)`, a number that no other
 # living object has.
 #
 # **Task.** Write `kept_arrays`.
@@ -1028,7 +1030,7 @@ check("kept")
 # Predict how much memory one forward pass of the GPT keeps for training. Its parameters have
 # 2.9 MB.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 loss = lm_loss(gpt, ids, ids)
 weights = sum(p.data.nbytes for p in gpt.parameters())
 print(f"parameters {weights / 1e6:.1f} MB, graph {(kept_bytes(loss) - weights) / 1e6:.1f} MB")
@@ -1046,9 +1048,10 @@ figure = draw_kept({op: size for op, size in sizes.items() if size > 50_000})
 
 # %% [markdown]
 # The graph needs ten times as much memory as the parameters, and it grows with the batch.
-# Gradient checkpointing (lesson 17) keeps less of it. The picture shows what else could be
-# saved. The rule of a matrix product needs its two inputs, but not its result. The rule of an
-# addition needs no array at all, yet our graph keeps its inputs and its result.
+#
+# Gradient checkpointing (lesson 17) keeps less of the graph. The picture shows what else could
+# be saved. The rule of a matrix product needs its two inputs, but not its result. The rule of
+# an addition needs no array at all, yet our graph keeps its inputs and its result.
 #
 # ## Amdahl's law
 #

@@ -2,8 +2,8 @@
 # # 20. Acceleration
 #
 # How much faster can a training step become without a change of its result? The picture shows
-# three programs for one training step of the GPT of lesson 15. They compute the same losses, to
-# five decimals.
+# three programs for one training step of the GPT of lesson 15, which compute the same losses,
+# to five decimals.
 
 # %% tags=["payoff"]
 from tinytorch.pictures.acceleration import (GPTSteps, amdahl_curve, count_page_faults,
@@ -114,10 +114,10 @@ for name, calls in zip(products, (128**3, 128**2, 128, 1)):
     print(f"{name:6}{calls:10,} steps in Python, {low:8.1f} to {high:.1f} times as fast")
 
 # %% [markdown]
-# All four do the same 2.1 million multiplications. Fewer steps in Python make a product faster.
-# But the number of steps does not predict the ratios, because one step of `outer` does more
-# work than one step of `dots`. `matmul_outer` is still far from `@`: each of its steps reads
-# and writes the whole result.
+# All four do the same 2.1 million multiplications. Fewer steps in Python make a product faster,
+# although their number does not predict the ratios, because one step of `outer` does more work
+# than one step of `dots`. `matmul_outer` is still far from `@`: each of its steps reads and
+# writes the whole result.
 #
 # ## Blocks that fit the cache
 #
@@ -192,11 +192,11 @@ for size in times:
     print(f"blocks of {size:3}: {2e-9 * 512**3 / np.median(times[size]):6.1f} GFLOP per second")
 
 # %% [markdown]
-# Larger blocks are faster, and a block of 512 is one call of `@`. So your function does not
-# show an effect of the cache: BLAS already makes blocks that fit it, and small blocks only add
-# calls from Python. A version in Python cannot be faster than `@`, because NumPy cannot tell
-# the processor what to keep in its registers. What remains is to give BLAS more work per call,
-# to move fewer bytes, and to use several processes.
+# Larger blocks are faster, and a block of 512 is one call of `@`. Your function does not show
+# an effect of the cache, because BLAS already makes blocks that fit it, and small blocks only
+# add calls from Python. A version in Python cannot be faster than `@`, because NumPy cannot
+# tell the processor what to keep in its registers. What remains is to give BLAS more work per
+# call, to move fewer bytes, and to use several processes.
 #
 # ## New memory
 #
@@ -232,8 +232,8 @@ for way, faults, milliseconds in count_page_faults():
 # After `take`, an array counts as *taken*, until `give` gets it back. Giving back the same
 # array twice would be dangerous: two later calls of `take` would get the same memory, and each
 # would overwrite the other's numbers. So `give` raises an error for an array that is not taken.
-# The pool finds an array by its `id`. Python uses the `id` of a deleted object again for a new
-# one, so the pool must also keep the array itself.
+# The pool finds an array by its `id`, but because Python uses the `id` of a deleted object
+# again for a new one, it must also keep the array itself.
 #
 # **Task.** Write `take` and `give`.
 
@@ -297,9 +297,10 @@ check("buffers")
 # %% [markdown]
 # ## In-place operations
 #
-# A pool makes new arrays cheap. Better still is to make none. An **in-place operation** writes
-# its result into an existing array. NumPy's functions have an argument `out` for that, and `t
-# += 1` also writes into `t`. The formula of GELU, the activation function of lesson 15,
+# A pool makes new arrays cheap, although it is better still to make none. An **in-place
+# operation** writes its result into an existing array. NumPy's functions have an argument `out`
+# for that, and `t += 1` also writes into `t`. The formula of GELU, the activation function of
+# lesson 15,
 #
 # $$\mathrm{gelu}(x) = \tfrac12 x \left(1 + \tanh(c\,(x + 0.044715\,x^3))\right), \qquad
 # c = \sqrt{2 / \pi}$$
@@ -431,9 +432,9 @@ for megabytes in (1, 32):
 # of the ratio does not contain 1. Without the first condition, the fastest step would be one
 # that forgets half of the batch.
 #
-# **Task.** Write `ladder`. `race` calls functions without arguments and drops their results. So
-# wrap each variant in a function that also appends its loss to a list. Take care with functions
-# made in a loop: a lambda looks its variables up when it is *called*.
+# **Task.** Write `ladder`. Because `race` calls functions without arguments and drops their
+# results, wrap each variant in a function that also appends its loss to a list. Take care with
+# functions made in a loop: a lambda looks its variables up when it is *called*.
 
 # %% A fair comparison of versions exercise="ladder"
 #| export
@@ -525,11 +526,12 @@ figure = plot_ladder(times | others)
 #
 # ## Planning memory
 #
-# A pool decides at each call. A compiler knows the whole program before it runs, and can decide
-# once. The **lifetime** of an array is the span from the operation that creates it to the last
-# one that reads it. **Memory planning** is the choice of a place for each array in one block of
-# memory, such that arrays that are alive at the same time do not overlap. The block should be
-# small. It cannot be smaller than the largest total size of the arrays alive at one time.
+# While a pool decides at each call, a compiler knows the whole program before it runs, and can
+# decide once. The **lifetime** of an array is the span from the operation that creates it to
+# the last one that reads it. **Memory planning** is the choice of a place for each array in one
+# block of memory, such that arrays that are alive at the same time do not overlap. The block
+# should be small. It cannot be smaller than the largest total size of the arrays alive at one
+# time.
 #
 # A simple method comes close to this size in practice (Pisarchyk and Lee, 2020): take the
 # arrays from the largest to the smallest. Put each one at the lowest offset where it overlaps
@@ -625,10 +627,9 @@ figure = plot_throughput(speeds)
 # nearly in proportion at first and becomes flat at 16 to 64 requests.
 
 # %% [markdown]
-# Why not 16 times? The requests share the reading of the weights and the calls from Python. But
-# 16 requests need 16 times as many operations, and each reads its own keys and values. As in
-# the roofline of lesson 19, a larger batch gains little when the operations take most of the
-# time.
+# Why not 16 times? The requests share the reading of the weights and the calls from Python, but
+# they need 16 times as many operations, and each reads its own keys and values. As in the
+# roofline of lesson 19, a larger batch gains little when the operations take most of the time.
 #
 # A batch has a price, too: a request waits until there are others, and all of them end late if
 # one is long. In **static batching**, the requests of a batch start together, and the next
@@ -693,9 +694,9 @@ for continuous in (False, True):
 #
 # ## Shards of a batch
 #
-# So far one process has used one core. To use several, we divide the work. **Data parallelism**
-# is training in which each process has the whole model and computes the gradient of a part of
-# each batch, a *shard*. Then the gradients are combined.
+# So far one process has used one core, and to use several, we divide the work. **Data
+# parallelism** is training in which each process has the whole model and computes the gradient
+# of a part of each batch, a *shard*. Then the gradients are combined.
 #
 # The loss is a mean over the rows of the batch. The gradient of the whole batch is therefore
 # the mean of the gradients of its rows, and a shard with $r_i$ of the $r$ rows has the weight
@@ -856,7 +857,7 @@ check("shared")
 #
 # Whatever happens, nothing may be left behind. Our shared memory has no name, so it is freed
 # with the last process that uses it. A worker reads its tasks from a connection to the main
-# process. When this connection is closed, the worker ends: after an error, after Ctrl-C, and
+# process. The worker ends when this connection is closed: after an error, after Ctrl-C, and
 # even when the main process is killed.
 #
 # `worker.send(x, y)` starts the computation of a worker and returns at once. `worker.receive()`
@@ -1149,7 +1150,7 @@ print(f"float16 takes {low:.0f} to {high:.0f} times as long as float32")
 
 # %% [markdown]
 # NumPy has no fast float16 product: it uses a plain loop that converts each number. Here fewer
-# bits save bytes but no time. Lesson 21 uses that.
+# bits save bytes but no time, and lesson 21 uses that.
 #
 # ## What NumPy cannot do
 #

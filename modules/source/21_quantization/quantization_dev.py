@@ -17,8 +17,8 @@ draw_texts({f"{bits} bits": text for bits, text in texts.items()})
 # word is hatched, with 4 bits one of eleven, with 2 bits two of three.
 
 # %% [markdown]
-# With 8 bits the text is as good as with 32, at a quarter of the bytes. Later, the same model
-# writes words again with 4.4 bits per weight, scales and all other numbers included.
+# With 8 bits the text is as good as with 32, at a quarter of the bytes. With 4 bits words
+# break, although later the same model writes words with 4.4 bits per weight, scales included.
 #
 # **Quantization** stores numbers as small integers that share a scale, so that a model fits
 # into a phone or one GPU. You will measure its cost in quality and in time, and what it saves.
@@ -198,8 +198,8 @@ guess = np.log2(tokenizer.vocab_size) / characters[test_ids].mean()
 print(f"equal probabilities: {guess - exact:.4f} lost")
 
 # %% [markdown]
-# Eight bits cost almost nothing. From 6 to 3 bits, each bit less makes the loss four or five
-# times as large. With 2 bits, the model is nearly as bad as equal probabilities for all tokens.
+# While eight bits cost almost nothing, from 6 to 3 bits each bit less makes the loss four or
+# five times as large. With 2 bits, the model is nearly as bad as equal probabilities.
 #
 # ## Outliers
 #
@@ -256,7 +256,7 @@ def group_scales(w, bits, group=None):
     array([[ 1., 10.],
            [ 2.,  1.]], dtype=float16)
 
-    Source: Dettmers et al., LLM.int8() (2022), section 2; Frantar et al. (2023), section 4.
+    Source: Dettmers et al., LLM.int8() (2022), section 2; Frantar et al. (2023), section 5.
     """
     ### BEGIN SOLUTION
     group = len(w) if group is None else group
@@ -554,7 +554,7 @@ check("quantize-model")
 #
 # A count of the bits per weight leaves out scales, biases and norms. The honest number is the
 # sum of the bytes of all arrays that are stored. Our GPT uses its table of embeddings twice:
-# for the embeddings and as its head. The table is stored once and must be counted once.
+# for the embeddings and as its head. Because the table is stored once, it must be counted once.
 #
 # **Task.** Write `size_of`. `traverse(model)` from lesson 03 yields (path, object) for each
 # Module and each Tensor in a model, and for an object that occurs twice only once.
@@ -642,9 +642,9 @@ def sensitivity(model, bits, score, group=None):
 check("sensitivity")
 
 # %% [markdown]
-# The result will decide how many bits each layer gets. So measure it on *training* text: text
-# that decides something must not judge the result. Predict which matrix is the most sensitive
-# at 3 bits: one in the first or the last block, the table of embeddings, or the positions?
+# Because the result will decide how many bits each layer gets, measure it on *training* text:
+# text that decides something must not judge the result. Predict which matrix is the most
+# sensitive at 3 bits: one in the first or the last block, the embeddings, or the positions?
 
 # %% tags=["answer", "explained"]
 train_ids = tokenizer.encode(load_text("train")[:400_000])
@@ -725,7 +725,7 @@ def inverse_factor(x, damping=0.01):
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
 
-    Source: Frantar et al., GPTQ (2023), section 3.3, "Cholesky reformulation".
+    Source: Frantar et al., GPTQ (2023), section 4, "Step 3: Cholesky Reformulation".
     """
     ### BEGIN SOLUTION
     x = np.asarray(x, np.float64)
@@ -896,7 +896,7 @@ class Observer:
     >>> observer.low, observer.high
     (-1.0, 5.0)
 
-    Source: torch.ao.quantization.MinMaxObserver; Krishnamoorthi (2018), section 3.1.
+    Source: torch.ao.quantization.MinMaxObserver; Krishnamoorthi (2018), section 2.5.
     """
 
     def __init__(self, percentile=100.0):
@@ -1243,8 +1243,8 @@ for bits in (8, 4, 3, 2):
 # 3. Which distribution of bits over the layers do you find that lies below the lowest of the
 #    four curves? Choose it with training text, and measure it once on the test text.
 #
-# PyTorch has the same parts: `torch.quantize_per_tensor`, `torch.ao.quantization` with
-# observers and `quantize_dynamic`, and `torch.fake_quantize_per_tensor_affine` with the
-# straight-through estimator. Its int8 range begins at -128. GPTQ and packed 4-bit weights are
-# in the libraries *torchao* and *GPTQModel*. The format `q4_0` of *llama.cpp* has 4.5 real
-# bits, as our groups of 32.
+# PyTorch 2.13 has the same parts, `torch.quantize_per_tensor` and the observers and
+# `quantize_dynamic` of `torch.ao.quantization`, but both are deprecated: their successor is
+# `quantize_` of *torchao*. `torch.fake_quantize_per_tensor_affine` has the straight-through
+# estimator. PyTorch's int8 range begins at -128. GPTQ and packed 4-bit weights are in *torchao*
+# and *GPTQModel*. The format `q4_0` of *llama.cpp* has 4.5 real bits, as our groups of 32.

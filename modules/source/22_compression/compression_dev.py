@@ -16,9 +16,9 @@ draw_texts({f"{share:.0%} zeros": text for share, text in texts.items()})
 # is hatched. With 80 %, 3 of 11 are, and with 90 %, the third and last one.
 
 # %% [markdown]
-# With 50 % zeros the model still writes sentences. At 80 % it writes pieces of words, and at
-# 90 % it repeats a few letters. **Compression** makes a model smaller: with fewer bits for each
-# number (lesson 21), or with fewer numbers. Near the end, one picture compares five ways.
+# With 50 % zeros the model still writes sentences, while at 80 % it writes pieces of words, and
+# at 90 % it repeats a few letters. **Compression** makes a model smaller: with fewer bits for
+# each number (lesson 21), or with fewer numbers. Near the end, one picture compares five ways.
 #
 # **You need** 17 (Differentiation) and 21 (Quantization). **You write** pruning of weights and
 # neurons, masks, low-rank layers, LoRA, averages of models, and distillation.
@@ -90,8 +90,8 @@ for share, text in pruned_texts("She was", [0.3, 0.5, 0.7], prune=prune_magnitud
     print(f"{share:4.0%} zeros: {text}")
 
 # %% [markdown]
-# At 50 % the text is worse than in the first print. There, all matrices were ranked together;
-# here, each one loses the same share. You come back to this in the next section.
+# At 50 % the text is worse than in the first print. There, all matrices were ranked together,
+# while here each one loses the same share. You come back to this in the next section.
 #
 # We measure the damage on text that the model was not trained on, as in lesson 15: how many
 # *bits per character* the pruned model needs more than the original. The model has 136,960
@@ -210,9 +210,9 @@ figure = draw_shares({path.removesuffix(".weights"): 1 - mask.mean()
 # %% [markdown]
 # It helps a lot, and the picture shows why. The feed-forward network of block 1
 # (`blocks.1.mlp`) has very small weights, and loses nearly all of them. The section about
-# neurons comes back to it. This is a fact about *this* model. Measure it again for every model
-# that you compress: `load_gpt` of `tinytorch.text` reads the one that you trained in the
-# milestone `gpt`.
+# neurons comes back to it. Because this is a fact about *this* model, measure it again for
+# every model that you compress: `load_gpt` of `tinytorch.text` reads the one that you trained
+# in the milestone `gpt`.
 #
 # ## The bytes of a sparse matrix
 #
@@ -261,14 +261,14 @@ for amount in (0.0, 0.05, 0.3, 0.5, 0.8, 0.9, 0.99):
 # The mask costs 1 bit for each number of 32 bits, so it pays above 1/32, about 3 % of zeros.
 # With an index, each kept number costs 6 bytes in place of 4, so it pays when at most 2/3 are
 # kept. At 99 % zeros, the index is the smallest. With half of the weights removed, we save less
-# than half of the bytes. And we save no time: our matrix product also multiplies by zeros.
+# than half of the bytes, and no time, because our matrix product also multiplies by zeros.
 # **Unstructured pruning** is pruning that removes weights anywhere in a matrix, as here.
 #
 # ## Training with a mask
 #
 # After pruning, the other weights can adapt: we train again for a while. But an optimizer step
-# also changes the zeros. Their gradients are not 0, and with momentum an optimizer moves them
-# even when their gradients are 0. So we multiply by the masks again after every step.
+# also changes the zeros. Because their gradients are not 0, and with momentum an optimizer
+# moves them even when they are 0, we multiply by the masks again after every step.
 #
 # How do we multiply after *every* step? We put our own function in place of `optimizer.step`.
 # It calls the old step first, and then applies the masks.
@@ -383,8 +383,8 @@ for amount in (0.5, 0.8, 0.9, 0.95, 0.98):
 #
 # Is a small weight always unimportant? Multiply all weights into one hidden neuron by 8, and
 # divide all weights out of it by 8. Since relu(8 z) = 8 relu(z), the network computes exactly
-# the same. But magnitude pruning now removes other weights. So the size of a weight cannot be
-# the whole truth.
+# the same. Because magnitude pruning now removes other weights, however, the size of a weight
+# cannot be the whole truth.
 #
 # What matters is how much the *loss* grows. Near a minimum the gradient is almost 0, and the
 # loss is a parabola along each weight. With the second derivative $h$ of the loss along a
@@ -477,16 +477,16 @@ print(f"{negative:.0%} of the estimates are negative; if they count as 0: "
 # %% [markdown]
 # The three networks compute the same outputs. Magnitude pruning damages the rescaled ones
 # badly, and OBD treats all three alike. Negative estimates must not count as 0. For the network
-# *as trained*, OBD is hardly better than magnitude pruning. Its formula treats each weight as
-# if it were removed alone. The next method looks at weights together.
+# *as trained*, OBD is hardly better than magnitude pruning, because its formula treats each
+# weight as if it were removed alone. The next method looks at weights together.
 #
 # ## Moving the other weights
 #
 # How weights work together is in the other entries of the Hessian. For a whole GPT it is far
-# too large. But for one matrix there is a smaller question, the one that lesson 21 asked: how
-# much do the *outputs of this layer* change? Let $X$ be a matrix of typical inputs, one in
-# each row. When a column $w$ of the weights changes by $d$, the squared error of the outputs
-# is $|Xd|^2 = d^T H d$ with $H = X^T X$.
+# too large, although for one matrix there is a smaller question, the one that lesson 21 asked:
+# how much do the *outputs of this layer* change? Let $X$ be a matrix of typical inputs, one in
+# each row. When a column $w$ of the weights changes by $d$, the squared error of the outputs is
+# $|Xd|^2 = d^T H d$ with $H = X^T X$.
 #
 # **Optimal brain surgeon** (OBS) removes a weight and moves the other weights of its column to
 # make up for it. For example, let the first two inputs be always equal, with the weights 2 and
@@ -784,7 +784,8 @@ figure = draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": 
 # shows the reason. In block 0, the first singular value is larger and the last one is small.
 # All others fall about as slowly as in a random matrix, so there is little to cut off. (Block 1
 # falls fast: nearly all of its neurons are dead.) The second method makes the *outputs* as
-# close as possible, in the way OBS does, and loses less. It does not change the conclusion.
+# close as possible, in the way OBS does, and loses less, although it does not change the
+# conclusion.
 #
 # Low rank is useful for something else: not for the weights, but for their *change*.
 #
@@ -974,9 +975,9 @@ figure = draw_plane(path, {name: point for name, point in points.items() if "LoR
 #
 # So far the small model was made *from* the large one. **Distillation** trains a new small
 # model, the **student**, to give the same answers as a trained large one, the **teacher**. The
-# teacher's answer to an image is not a label. It is a probability for each class, and tells
-# for example that a 7 looks a little like a 1. The loss is the *Kullback-Leibler divergence*
-# from the teacher's probabilities $q$, which come first, to the student's probabilities $p$:
+# teacher's answer to an image is not a label but a probability for each class, which tells for
+# example that a 7 looks a little like a 1. The loss is the *Kullback-Leibler divergence* from
+# the teacher's probabilities $q$, which come first, to the student's probabilities $p$:
 #
 # $$\mathrm{KL}(q \,\|\, p) = \sum_c q_c\, (\log q_c - \log p_c)$$
 #

@@ -30,7 +30,7 @@ figure = draw_places(right)
 # %% [markdown]
 # Two things go wrong here. The model in first place has *seen the answers*: its training data
 # contained the test digits. And the places of the four MLPs (blue) change from test to test,
-# although the models stay the same. A table of places hides both.
+# although the models stay the same, and a table of places hides both.
 #
 # In this chapter you write a **referee**: a program that reads the entries of a competition,
 # measures and ranks them, and uses only numbers that it has computed itself. The referee can
@@ -61,8 +61,8 @@ from tinytorch.data.olympics import decoded
 # ## The Pareto front
 #
 # We begin with what "better" means. A model should answer many questions right, and it should
-# be small. These are two goals, and the best model for one of them is rarely the best for the
-# other. Here are six entries:
+# be small, but the best model for one of these two goals is rarely the best for the other. Here
+# are six entries:
 
 # %%
 entries = {name: given for name, given in given_entries().items() if name != "leaked"}
@@ -169,10 +169,10 @@ print("355 of 359:", usual_interval(355, 359))
 
 # %% [markdown]
 # The first interval has length 0: ten right answers would prove that the model is never wrong.
-# The second one ends at nearly 1. The formula computes the luck as if $p$ were $\hat p$: for
-# $\hat p = 1$ there would be no luck at all. But the standard deviation of $k / n$ is
-# $\sqrt{p (1 - p) / n}$. The **Wilson interval** contains every $p$ that is at most $z$ of
-# these standard deviations away from $k / n$:
+# The second one ends at nearly 1. The formula computes the luck as if $p$ were $\hat p$, so
+# that for $\hat p = 1$ there would be no luck at all, while the standard deviation of $k / n$
+# is really $\sqrt{p (1 - p) / n}$. The **Wilson interval** contains every $p$ that is at most
+# $z$ of these standard deviations away from $k / n$:
 #
 # $$\Big|\hat p - p\Big| \le z \sqrt{\frac{p (1 - p)}{n}}$$
 #
@@ -237,8 +237,8 @@ for share in (0.90, 0.98, 0.995):
           f"Wilson {coverage(accuracy_interval, share):.1%}")
 
 # %% [markdown]
-# Close to 1, where good models are, the usual interval often misses the true share. The Wilson
-# interval keeps about the level that it promises.
+# Close to 1, where good models are, the usual interval often misses the true share, while the
+# Wilson interval keeps about the level that it promises.
 #
 # ## Shared ranks
 #
@@ -432,8 +432,8 @@ check("read")
 # the *shapes* of the model's arrays, {name: a.shape}.
 #
 # One `nan` in the weights can spread to all scores, and `nan` is neither larger nor smaller
-# than any other number. Such an entry should be refused, with the name of the array, before it
-# computes anything.
+# than any other number. Such an entry should therefore be refused, with the name of the array,
+# before it computes anything.
 #
 # **Task.** Write `model_of`. `model.state_dict()` is a dict {name: array}, and
 # `model.load_state_dict(arrays)` raises a ValueError when names or shapes do not fit.
@@ -511,10 +511,10 @@ for entry in competitors:
 # ## Counted work
 #
 # Which entry is the fastest? Lesson 19 showed how much a measured time depends on the machine
-# and on everything else that runs there. In a competition, the same entry must get the same
-# result everywhere. So the referee counts **work** instead of measuring time: the FLOPs of all
-# operations, and the bytes that they read and write. Every operation on Tensors passes through
-# one function of the library, in which `Profile` of lesson 19 counts.
+# and on everything else that runs there. Because the same entry must get the same result
+# everywhere in a competition, the referee counts **work** instead of measuring time: the FLOPs
+# of all operations, and the bytes that they read and write. Every operation on Tensors passes
+# through one function of the library, in which `Profile` of lesson 19 counts.
 #
 # **Task.** Write `work_of`. The rows of a profile are lists [path, operation, calls, seconds,
 # flops, bytes]. A row with several calls has the FLOPs and bytes of all of them.
@@ -557,7 +557,7 @@ figure = draw_front(points, front(points, (False, True)), "FLOPs")
 # million. The small MLP and the CNN are on the front.
 
 # %% [markdown]
-# Fewer bits save memory and no arithmetic, because the referee turns them back into float32. So
+# Fewer bits save memory and no arithmetic, because the referee turns them back into float32, so
 # the fronts for bytes and for FLOPs differ: which model is best depends on the goals.
 #
 # Can an entry hide its work? Only operations on Tensors are counted. Predict the FLOPs of this
@@ -712,9 +712,9 @@ for entry in (competitors[0], competitors[4], Entry("broken", competitors[0].bui
 # ## A report
 #
 # The referee's results go into a report. A *report* contains the rows of all entries in all
-# events. It is written as JSON, which people and programs can read. The same results must give
-# *the same bytes* each time: then two people can compare two reports by their digests. So the
-# report contains no date, and the rows and their keys are sorted.
+# events, and is written as JSON, because people and programs can read that. The same results
+# must give *the same bytes* each time: then two people can compare two reports by their
+# digests. The report therefore contains no date, and the rows and their keys are sorted.
 #
 # **Task.** Write `to_json` and `medals` of `Report`, and `referee`.
 
