@@ -27,7 +27,7 @@ from typing import Any
 from tito import files
 from tito.errors import TitoError
 from tito.html import code_style, folded, highlighted, html_page, markdown
-from tito.learn import compare, demonstrations, notebook_sync, progress
+from tito.learn import demonstrations, notebook_sync, progress, solutions
 from tito.lesson import cells
 from tito.lesson.cells import Cell
 from tito.lesson.course import Entry
@@ -233,7 +233,7 @@ class _Page:
         with suppress(TitoError):  # not written yet, or the course does not show its answer
             for asked in self.entry.declared.questions:
                 if asked.name == cell.question:
-                    model = compare.compare_answer(self.entry, asked).solution
+                    model = solutions.compare_answer(self.entry, asked).solution
         return (
             f'<section class="question">{markdown(question)}'
             f"<p><b>Your answer</b></p>{markdown(answer) or '<p>None yet.</p>'}"

@@ -30,9 +30,9 @@ from tito.views import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tito.learn.compare import Comparison
     from tito.learn.doctor import Diagnosis
     from tito.learn.milestone import Milestone, MilestoneRun, MilestoneStatus
+    from tito.learn.solutions import Comparison
     from tito.learn.status import Hint, LessonStatus
     from tito.learn.update import Update
     from tito.lesson.course import Entry, Root

@@ -7,7 +7,7 @@ from commands import tito
 from rich.console import Console
 from small_course import edit, solve
 
-from tito.learn import compare, notebook_sync
+from tito.learn import compare, notebook_sync, solutions
 from tito.lesson import course, lesson_format
 from tito.views import learner
 
@@ -90,7 +90,7 @@ def test_json_has_the_same_values(entry):
 
 def test_the_texts_stand_side_by_side_where_there_is_room():
     sides = (f"def double(x):\n    return {code}" for code in ("x + x", "2 * x"))
-    result = compare.Comparison("numbers-double", "numbers_dev.py:26", *sides)
+    result = solutions.Comparison("numbers-double", "numbers_dev.py:26", *sides)
     for width, rows in ((60, 1), (30, 2)):
         console = Console(width=width, force_terminal=True, color_system=None)
         with console.capture() as captured:

@@ -293,11 +293,11 @@ def compare_(
     """
     from dataclasses import asdict
 
-    from tito.learn import compare
+    from tito.learn import compare, solutions
 
     root = current_root()
     if asked := root.question(tasks or []):
-        comparisons = [compare.compare_answer(*asked)]
+        comparisons = [solutions.compare_answer(*asked)]
     else:
         entry, exercise = select_exercise(root, tasks, not json)
         if give_up and not exercise:

@@ -284,7 +284,7 @@ def test_what_cannot_be_read_is_never_exported_as_0_and_told(tmp_path, missing, 
         # Gradescope's autograder must answer, and says why there are no points.
         answer = dict(trees(book, "gradescope"))["cy/results.json"]
         assert VERDICTS[verdict] in answer["output"]
-        # `show` has no 0 either.
+        # Nor does `show` have a 0.
         console = Console(file=io.StringIO(), width=100)
         console.print(views.grades(book.by_learner(), book.lessons(), chosen(book).is_empty))
         lines = console.file.getvalue()
