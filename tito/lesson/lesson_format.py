@@ -228,7 +228,8 @@ class Lesson:
     def released(self) -> str:
         """The chapter that learners get: a `raise` in place of each solution,
         and where hints are to be had. What a picture that answers a question shows is not told
-        in words above it.
+        in words above it. A chapter that ends in text gets a last cell for experiments: code below
+        text would be code in a text cell.
         """
         out: list[str] = []
         lines = self.source.text.split("\n")
@@ -247,6 +248,8 @@ class Lesson:
                 words = STUCK.format(lesson=self.name, exercise=following.exercise)
                 if following.exercise in hinted and words not in cell.source:
                     out += ["#", f"# {words}"]
+        if self.source.cells[-1].kind == "markdown":
+            lines[-1:] = ["", "# %%", "# your experiments", ""]
         return "\n".join(out + lines[line - 1 :])
 
     @cached_property
