@@ -87,9 +87,8 @@ def test_a_learner_uses_every_command(learner):
 @pytest.mark.slow
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_the_learners_commands_work(system):
-    done = emulated(
-        system, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "every_command"
-    )
+    words = "-m pytest -q --all -p no:cacheprovider -k every_command".split()
+    done = emulated(system, *words, __file__)
     assert "1 passed" in done.stdout, done.stdout[-5000:] + done.stderr
 
 

@@ -103,7 +103,7 @@ def test_the_course_s_answer_is_shown_beside_the_learners_once_that_is_written(e
         out, _ = tito(entry.root, "compare", *words)
         assert "times two,  größer" in out and "Because" in out
     assert "<summary>The course's answer</summary><p>Because</p>" in page_of(entry)
-    assert "why" not in tito(entry.root, "compare", "numbers", code=2)[1]
+    assert "why" not in tito(entry.root, "compare", "numbers", code=1)[1]
 
 
 def test_a_class_gets_the_course_s_answer_only_with_the_solutions(tmp_path):
