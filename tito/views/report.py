@@ -175,8 +175,8 @@ def _check_line(check: CheckOutcome) -> Text:
 
 
 def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
-    """The first failures in full, and a line for each other exercise that fails. Without a failure:
-    the next exercise to write.
+    """The first failure of each of the first exercises in full, and a line for each other exercise
+    that fails. Without a failure: the next exercise to write.
 
     Failures are grouped by exercise; exercises whose code changed come first.
     """
@@ -192,7 +192,12 @@ def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
         place = str(verdict.places.get(unwritten[0], verdict.source))
         return [Text(), Pieces([name, place]), *_hint_lines(verdict, around, unwritten[0])]
     parts: list[RenderableType] = []
-    blocks = [block for checks in groups.values() for block in _same_error(checks)][:FIRST]
+    # What follows from the first failure of an exercise would name another cause.
+    blocks = [
+        block
+        for exercise, checks in groups.items()
+        for block in _same_error(checks)[: 1 if exercise else FIRST]
+    ][:FIRST]
     in_full: dict[str, list[list[CheckOutcome]]] = {}
     for block in blocks:
         in_full.setdefault(block[0].exercise, []).append(block)
@@ -229,7 +234,7 @@ def _short_failure(check: CheckOutcome) -> list[Pieces]:
 
 def _failure(block: list[CheckOutcome]) -> list[RenderableType]:
     check, more = block[0], len(block) - 1
-    also = f" (and in {count(more, 'more check')})" if more else ""
+    also = f" ({count(more, 'more check')} fail{'s' * (more == 1)} in the same way)" if more else ""
     lines: list[RenderableType] = [
         Text.assemble((check.name, "bold red"), (also, "dim")),
         *(Pieces([*VALUES.split(line)], 3) for line in check.message.split("\n")),
