@@ -1,6 +1,7 @@
 """The public modules work at every stage of the course."""
 
 import ast
+import importlib
 import importlib.util
 import subprocess
 import sys
@@ -188,12 +189,54 @@ def test_no_public_name_is_explained_as_missing(module):
         ("torch.optim.RMSprop", "'RMSprop': write Adam or AdamW"),
         ("torch.optim.lr_scheduler", "schedules are in tinytorch.optim itself, as optim.StepLR"),
         ("torch.data.Dataloader", "did you mean DataLoader"),
+        ("torch.max", "write x.max(axis=1), and x.argmax(axis=1) for the positions"),
+        ("torch.autograd.grad", "for autograd.grad write vjp or hvp of tinytorch.func"),
+        ("torch.Generator", "rng = np.random.default_rng(seed)"),
+        ("torch.linalg", "write np.linalg, with x.data"),
+        ("torch.__version__", "importlib.metadata.version('tinytorch')"),
+        ("torch.optim.ExponentialLR", "write LambdaLR(optimizer, lambda n: gamma**n)"),
+        ("torch.optim.MultiStepLR", "write LambdaLR("),
+        ("torch.optim.OneCycleLR", "write SequentialLR of LinearLR and CosineAnnealingLR"),
+        ("torch.optim.ReduceLROnPlateau", "group['lr'] *= 0.1"),
+        ("torch.nn.functional.cosine_similarity", "write (a * b).sum(-1) / "),
     ],
 )
 def test_a_name_of_pytorch_gets_its_name_here(code, wanted):
     with pytest.raises(AttributeError) as told:
         eval(code, {"torch": tinytorch})
     assert str(told.value).startswith("module 'tinytorch") and wanted in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "line, wanted",
+    [
+        (
+            "import tinytorch.utils.data",
+            "tinytorch has no 'utils': data loaders are in tinytorch.d",
+        ),
+        ("from tinytorch.utils.data import DataLoader", "data loaders are in tinytorch.data"),
+        ("from tinytorch.optim.lr_scheduler import StepLR", "schedules are in tinytorch.optim"),
+        ("from tinytorch.optim import lr_scheduler", "schedules are in tinytorch.optim itself"),
+        ("from tinytorch.nn.utils import clip_grad_norm_", "clip_grad_norm_ is in tinytorch.optim"),
+        ("from tinytorch.autograd import Variable", "Function and no_grad are in tinytorch itself"),
+        ("from tinytorch.nn import LSTM", "tinytorch.nn has no 'LSTM': this library has no such"),
+        ("from tinytorch.nn.functional import nll_loss", "write cross_entropy, on logits"),
+        ("from tinytorch.data import Dataloader", "did you mean DataLoader"),
+    ],
+)
+def test_an_import_of_pytorch_says_what_to_write(line, wanted):
+    with pytest.raises(ImportError) as told:
+        exec(line, {})
+    assert wanted in str(told.value)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_dir_lists_what_a_user_calls(module):
+    modules = "compress data func generate interpret nn optim profile text training".split()
+    wanted = {"tinytorch": modules, "tinytorch.nn": ["functional", "init"]}
+    public = importlib.import_module(module)
+    listed = {name for name in dir(public) if name[0] != "_"} - {*public.__all__}
+    assert sorted(listed) == wanted.get(module, [])
 
 
 def test_names_of_pytorch_are_explained_before_anything_is_built(empty):

@@ -42,6 +42,8 @@ __getattr__, __dir__ = public_module(
         "write MultiHeadAttention(embed_dim, num_heads), self-attention, batch first": ""
         "MultiheadAttention",
         "clip_grad_norm_ is in tinytorch.optim": "utils",
+        "write (a * b).sum(-1) / ((a * a).sum(-1) * (b * b).sum(-1)).clip(1e-16).sqrt()": ""
+        "CosineSimilarity",
         "DataParallel is in tinytorch.core.acceleration: several processes train one model": ""
         "DataParallel DistributedDataParallel parallel",
         "write TransformerBlock, which is pre-norm and causal": "TransformerEncoderLayer",

@@ -11,9 +11,10 @@ import copy
 
 import numpy as np
 
-from tinytorch.support.missing_names import NumPyNames
+from tinytorch.support.missing_names import MODULE, NumPyNames, missing_name, texts_by_name
 from tinytorch.support.warning_location import warn_user
 
+INSTEAD = texts_by_name(MODULE)
 WIDTH = 80  # characters: a network is printed on one line if it fits
 
 
@@ -90,6 +91,12 @@ class ModuleMethods(NumPyNames):
 
     _buffers = ()  # the names that register_buffer was called with
     _frozen = ()  # the names of the parameters that requires_grad_(False) has frozen
+
+    def __getattr__(self, name):
+        """Python calls this for a name that it does not find."""
+        if name in INSTEAD:
+            raise missing_name(f"{type(self).__name__!r} object", name, INSTEAD[name])
+        return object.__getattribute__(self, name)  # raises Python's own error
 
     def named_modules(self):
         """This module and all in it, activations included: a list of (path, module)."""
@@ -243,6 +250,10 @@ class ModuleMethods(NumPyNames):
     def double(self):
         """The same as to(np.float64)."""
         return self.to(np.float64)
+
+    def cpu(self):
+        """This module: there is one device, the processor."""
+        return self
 
     def cuda(self, device=None):
         """Refused: there is one device, the processor."""
@@ -429,6 +440,7 @@ def functional_call(module, parameters, *inputs):
 
     parameters  a Tensor of shape (n,), with all parameters of the module one after the other, in
                 the order of `module.parameters()`; or {name: Tensor}, the parameters to replace
+    inputs      of the module; one tuple of them, as in PyTorch, is the same
     returns     what the module returns, recorded as a function of `parameters`
 
     ValueError when the numbers do not fit the module.
@@ -440,6 +452,8 @@ def functional_call(module, parameters, *inputs):
 
     Source: torch.func.functional_call, which takes {name: Tensor} only.
     """
+    if len(inputs) == 1 and isinstance(inputs[0], tuple):
+        inputs = inputs[0]
     named = dict(module.named_parameters())
     if not isinstance(parameters, dict):
         parameters = split_vector(parameters, named)

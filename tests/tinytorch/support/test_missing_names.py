@@ -15,7 +15,8 @@ X = Tensor([[1.0, 2.0], [3.0, 5.0]])
 def test_dim_of_a_reduction_is_axis(name):
     with pytest.raises(TypeError) as caught:
         getattr(X, name)(dim=1, keepdim=True)
-    assert str(caught.value) == f"{name} has no dim=, keepdim=: write axis=1, keepdims=True"
+    pair = f"; x.arg{name}(axis=...) gives the positions" * (name in ("max", "min"))
+    assert str(caught.value) == f"{name} has no dim=, keepdim=: write axis=1, keepdims=True" + pair
 
 
 @pytest.mark.parametrize(
