@@ -15,10 +15,11 @@ __getattr__, __dir__ = public_module(
         "activations": "relu sigmoid tanh gelu softmax log_softmax "
         "ReLU Sigmoid Tanh Softmax LogSoftmax",
         "layers": "Module Layer Dense Linear Sequential Flatten Dropout summary manual_seed "
-        "xavier_uniform he_normal",
+        "xavier_uniform he_normal fan_in_uniform",
         "losses": "mse_loss binary_cross_entropy_with_logits cross_entropy "
         "MSELoss BCEWithLogitsLoss CrossEntropyLoss",
-        "convolutions": "conv2d max_pool2d avg_pool2d Conv2d MaxPool2d AvgPool2d",
+        "convolutions": "conv2d max_pool2d avg_pool2d MaxPool2d AvgPool2d",
+        "nn.convolution": "Conv2d",
         "normalization": "layer_norm rms_norm batch_norm LayerNorm RMSNorm BatchNorm1d BatchNorm2d",
         "embeddings": "embedding Embedding",
         "attention": "scaled_dot_product_attention MultiHeadAttention LearnedPositions",

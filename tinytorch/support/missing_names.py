@@ -16,6 +16,7 @@ __all__ = [
     "advised",
     "missing_name",
     "numpy_names",
+    "only_values",
     "texts_by_name",
 ]
 
@@ -126,6 +127,7 @@ ARGUMENTS = {  # what to write for arguments of PyTorch that no function has her
     "minimize -loss": "maximize",
     "it changes the speed only: leave it out": "foreach fused capturable differentiable",
     "write the lengths without a name: (2, 3)": "size",
+    "write x.flatten(start_axis, end_axis) in forward": "end_dim",
     "loading runs no code: leave it out": "weights_only pickle_module mmap",
     "batches are the first axis always: leave it out": "batch_first",
     "a schedule goes on with load_state_dict: leave it out": "last_epoch verbose",
@@ -160,6 +162,7 @@ POSITIONS = {  # PyTorch's arguments by position after those that both libraries
     "worker_init_fn multiprocessing_context generator",
     "load": "map_location pickle_module",
     "save": "pickle_module pickle_protocol",
+    "std var": "unbiased keepdim",
     "tensor zeros ones full rand randn arange linspace eye": "",
 }
 
@@ -247,30 +250,44 @@ def wrong_argument(function, name, args, options):
 
 
 def too_many(function, name, count, theirs):
-    """The TypeError for more arguments by position than there are here, with both meanings; None
-    where PyTorch has no more either.
+    """The TypeError for more arguments by position than there are here, with both meanings.
 
     count   how many the function was called with
     theirs  PyTorch's arguments after those that both libraries have at the same position
     """
     code, own = function.__code__, arguments_of(function)
     places = own[own[:1] == ("self",) : code.co_argcount]
-    extra = count - code.co_argcount
-    if extra < 1 or not theirs or code.co_flags & inspect.CO_VARARGS:
+    if count <= code.co_argcount or code.co_flags & inspect.CO_VARARGS:
         return None
-    key, number = theirs[0], len(places) + 1
-    text = f"write {key}=..." if key in own else TEXTS.get(key, "this library has none")
+    text = f"{name} takes {', '.join(places) or 'nothing'} by position"
+    for key in theirs[:1]:
+        here = RENAMED.get(key, key)
+        advice = f"write {here}=..." if here in own else TEXTS.get(key, "this library has none")
+        text += f"; argument {len(places) + 1} of PyTorch is {key}: {advice}"
     named = ", ".join(f"{part}=" for part in own[code.co_argcount :])
-    return TypeError(
-        f"{name} takes {', '.join(places) or 'nothing'} by position; argument {number} of PyTorch "
-        f"is {key}: {text}" + f"\nhere the next ones are given by name: {named}" * bool(named)
-    )
+    return TypeError(text + f"\nhere the next ones are given by name: {named}" * bool(named))
 
 
 def arguments_of(function):
     """The names of all arguments of a function, without * and **."""
     code = function.__code__
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def only_values(name, position, axis, keepdims):
+    """The axis of x.max(...) or x.min(...); TypeError for x.max(1), which in PyTorch gives the
+    values and their positions.
+
+    name      "max" or "min"
+    position  a tuple of the arguments by position
+    """
+    if not position or len(position) == 1 and keepdims is not None:
+        return position[0] if position else axis
+    axis = f"axis={position[0] if isinstance(position[0], (int, tuple)) else '...'}"
+    raise TypeError(
+        f"x.{name}({', '.join(map(str, position))}) is a pair in PyTorch: write x.{name}({axis}) "
+        f"for the values, and x.arg{name}({axis}) for their positions"
+    )
 
 
 def advised(thing):

@@ -261,7 +261,7 @@ def test_a_column_against_a_row_is_refused():
 def test_no_dtype_wraps_around_or_widens():
     pixels, target = np.array([3, 250, 7], "uint8"), np.array([5, 10, 7], "uint8")
     expect(
-        mse_loss(pixels, target, "none"),
+        mse_loss(pixels, target, reduction="none"),
         [4, 57600, 0],
         "the losses of uint8 3 against 5, 250 against 10 and 7 against 7",
         {
@@ -281,11 +281,11 @@ def test_the_squared_error_is_recorded_and_changes_nothing():
     prediction = Tensor([[1.0, 2.0, 4.0]], requires_grad=True)
     target = np.array([[3.0, 2.0, 5.0]], "float32")
     for reduction in ("mean", "sum", "none"):
-        assert mse_loss(prediction, target, reduction).requires_grad, (
+        assert mse_loss(prediction, target, reduction=reduction).requires_grad, (
             "the prediction has requires_grad=True, but the loss does not: use Tensor "
             "operations"
         )
-    found = mse_loss(prediction, target, "sum")
+    found = mse_loss(prediction, target, reduction="sum")
     expect(found.data, 5, "(1 - 3)**2 + (2 - 2)**2 + (4 - 5)**2")
     expect(prediction.data, [[1, 2, 4]], "after mse_loss, the prediction")
     expect(target, [[3, 2, 5]], "after mse_loss, the target")
@@ -314,7 +314,7 @@ def test_squared_errors_of_other_inputs():
         (Tensor([[200, 7]]), [[0.5, 7]], [[39800.25, 0]]),
         (np.zeros((0, 2), "float32"), np.zeros((0, 2)), np.zeros((0, 2))),
     ]:
-        out = mse_loss(prediction, target, "none")
+        out = mse_loss(prediction, target, reduction="none")
         expect(out.data, right, f"{prediction} against {target}", dtype="float32")
     for ours, theirs in [
         ((1, 4), (4,)),
@@ -408,7 +408,7 @@ def test_the_derivative_is_right_at_the_kink():
     y = np.array([0.0, 1.0, 0.3, 0.0, 1.0])
     z = np.array([0.0, 0.0, 0.0, 2.0, -3.0])
     logits = Tensor(z, requires_grad=True)
-    out = binary_cross_entropy_with_logits(logits, y, "none")
+    out = binary_cross_entropy_with_logits(logits, y, reduction="none")
     found, wanted = recorded_derivative(out, logits), 1 / (1 + np.exp(-z)) - y
     assert np.allclose(found[3:], wanted[3:], atol=1e-6), (
         f"the derivative at z = 2, -3 for y = 0, 1 should be sigmoid(z) - y = {wanted[3:]}; "
@@ -444,7 +444,7 @@ def test_binary_losses_are_recorded_and_keep_their_dtype():
         logits = Tensor(np.array([1.5, -2.0, 0.0], dtype), requires_grad=True)
         target = np.array([0.0, 1.0, 1.0])
         for reduction in ("mean", "sum", "none"):
-            out = binary_cross_entropy_with_logits(logits, target, reduction)
+            out = binary_cross_entropy_with_logits(logits, target, reduction=reduction)
             assert out.requires_grad, (
                 "the logits have requires_grad=True, but the loss does not: use Tensor "
                 "operations"
@@ -487,7 +487,7 @@ def test_binary_losses_of_other_inputs():
             )
             case = f"{word!r}, logits {z}, targets {y}"
             expect(out.data, wanted, case, near=1e-9, dtype="float64")
-    whole = binary_cross_entropy_with_logits([[2, -5]], [[True, False]], "none")
+    whole = binary_cross_entropy_with_logits([[2, -5]], [[True, False]], reduction="none")
     wanted, case = [[0.1269280, 0.0067153]], "2 for yes, -5 for no"
     expect(whole.data, wanted, case, near=(1e-4, 1e-8), dtype="float32")
 
@@ -938,7 +938,7 @@ def test_row_losses_of_other_inputs():
 def recorded_labels(logits, labels):
     """The labels that cross_entropy(logits, labels) recorded, read after `labels` was filled
     with 1."""
-    node = cross_entropy(logits, labels, "none").creator
+    node = cross_entropy(logits, labels, reduction="none").creator
     labels[:] = 1
     return node.options["labels"]
 
@@ -1043,21 +1043,23 @@ def test_an_empty_batch_has_no_mean():
     )
     none = cross_entropy(empty, np.zeros(0, "int64"), "none")
     expect(none, np.zeros(0), "the losses of no rows, with 'none',")
-    expect(cross_entropy(empty, [], "sum"), 0, "the sum of no rows")
+    expect(cross_entropy(empty, [], reduction="sum"), 0, "the sum of no rows")
 
 
 def test_one_operation_is_recorded_with_a_copy_of_the_labels():
     logits = Tensor([[1.0, 4.0, -2.0], [0.5, 0.0, 3.0]], requires_grad=True)
     labels = np.array([2, 0])
     for reduction in ("mean", "sum", "none"):
-        out = cross_entropy(logits, labels, reduction)
+        out = cross_entropy(logits, labels, reduction=reduction)
         assert out.requires_grad, (
             "the logits have requires_grad=True, but the loss does not: use apply"
         )
         assert out.dtype.name == "float32", (
             f"the loss of float32 logits should be float32, yours is {out.dtype}"
         )
-    node = cross_entropy(logits, labels, "none", np.float64(0.5)).creator
+    node = cross_entropy(
+        logits, labels, reduction="none", label_smoothing=np.float64(0.5)
+    ).creator
     names = sorted(node.options)
     assert len(node.inputs) == 1 and names == ["labels", "smoothing"], (
         "cross_entropy should call apply once, with the input logits and the options labels "
@@ -1074,7 +1076,7 @@ def test_one_operation_is_recorded_with_a_copy_of_the_labels():
     whole = float(cross_entropy(np.array([[0, 5]], "uint8"), [0]))
     case = "the loss for uint8 logits 0 and 5"
     expect(whole, 5.0067153, case, "0 - 5 is 251 in uint8", near=(0, 1e-5))
-    rows = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], "none")
+    rows = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], reduction="none")
     case = "the losses for a list of integer logits"
     expect(rows.data, [0.1698460, 0.7586244], case, near=(1e-5, 0), dtype="float32")
 
@@ -1101,12 +1103,12 @@ def test_cross_entropy_of_other_inputs():
                     )
                     case = f"{word!r}, logits {z}, labels {labels}, smoothing {share}"
                     expect(out.data, right, case, near=(1e-6, 1e-9))
-    whole = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], "none")
+    whole = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], reduction="none")
     wanted = [0.1698460, 0.7586244]
     case = "the losses of integer logits"
     expect(whole.data, wanted, case, near=(1e-5, 1e-8), dtype="float32")
     logits, labels = Tensor(np.zeros((2, 1, 3)), requires_grad=True), Tensor([[2], [1]])
-    recorded = cross_entropy(logits, labels, "none").creator.options
+    recorded = cross_entropy(logits, labels, reduction="none").creator.options
     expect(recorded["labels"], [[2], [1]], "the recorded option labels")
     assert recorded["smoothing"] == 0, f"smoothing=0 should be recorded: {recorded}"
 
@@ -1137,28 +1139,31 @@ def test_the_module_computes_what_the_function_does():
     losses = -log_p[[0, 1], [0, 2]]
     smooth_losses = 0.7 * losses - 0.3 * log_p.mean(axis=-1)
     cause = "are both options passed to cross_entropy?"
-    for call, arguments, options, wanted in [
-        ("CrossEntropyLoss()", (), {}, losses.mean()),
-        ("CrossEntropyLoss('sum')", ("sum",), {}, losses.sum()),
-        ("CrossEntropyLoss('none', 0.3)", ("none", 0.3), {}, smooth_losses),
+    smooth = {"label_smoothing": 0.3}
+    for call, options, wanted in [
+        ("CrossEntropyLoss()", {}, losses.mean()),
+        ("CrossEntropyLoss(reduction='sum')", {"reduction": "sum"}, losses.sum()),
+        ("CrossEntropyLoss(label_smoothing=0.3)", smooth, smooth_losses.mean()),
         (
-            "CrossEntropyLoss(label_smoothing=0.3)",
-            (),
-            {"label_smoothing": 0.3},
-            smooth_losses.mean(),
+            "CrossEntropyLoss(reduction='none', label_smoothing=0.3)",
+            {"reduction": "none", **smooth},
+            smooth_losses,
         ),
     ]:
         case = f"{call}(logits, labels)"
-        out = tensor(CrossEntropyLoss(*arguments, **options)(Tensor(z), [0, 2]), case)
+        out = tensor(CrossEntropyLoss(**options)(Tensor(z), [0, 2]), case)
         expect(out.data, wanted, case, cause, near=(1e-5, 1e-8))
 
 
 def test_two_modules_keep_their_own_options():
     z, labels = np.array([[2.0, 0.0, -1.0], [0.5, 1.5, 0.0]]), [0, 2]
-    total, rows = CrossEntropyLoss("sum", 0.5), CrossEntropyLoss("none")
+    total = CrossEntropyLoss(reduction="sum", label_smoothing=0.5)
+    rows = CrossEntropyLoss(reduction="none")
+    total_call = "CrossEntropyLoss(reduction='sum', label_smoothing=0.5)"
+    rows_call = "CrossEntropyLoss(reduction='none')"
     for name, loss, options in [
-        ("CrossEntropyLoss('sum', 0.5)", total, ("sum", 0.5)),
-        ("CrossEntropyLoss('none')", rows, ("none", 0.0)),
+        (total_call, total, ("sum", 0.5)),
+        (rows_call, rows, ("none", 0.0)),
     ]:
         found = (loss.reduction, loss.label_smoothing)
         assert found == options, (
@@ -1167,17 +1172,16 @@ def test_two_modules_keep_their_own_options():
             "own options in self"
         )
     assert np.allclose(total(z, labels).data, 2.6342148) and rows(z, labels).shape == (2,), (
-        "CrossEntropyLoss('sum', 0.5) should give 2.6342 and CrossEntropyLoss('none') two "
-        f"losses, yours give {total(z, labels)} and {rows(z, labels)}"
+        f"{total_call} should give 2.6342 and {rows_call} two losses, yours give "
+        f"{total(z, labels)} and {rows(z, labels)}"
     )
 
 
 def test_the_module_prints_its_options():
-    text = repr(CrossEntropyLoss("sum", label_smoothing=0.25))
+    text = repr(CrossEntropyLoss(reduction="sum", label_smoothing=0.25))
     assert text == "CrossEntropyLoss(reduction='sum', label_smoothing=0.25)", (
-        "CrossEntropyLoss('sum', label_smoothing=0.25) should print "
-        f"CrossEntropyLoss(reduction='sum', label_smoothing=0.25), yours prints {text}: set "
-        "self.reduction and self.label_smoothing"
+        f"CrossEntropyLoss(reduction='sum', label_smoothing=0.25) should print so, yours "
+        f"prints {text}: set self.reduction and self.label_smoothing"
     )
 
 

@@ -560,7 +560,7 @@ class Embedding(Module):
     Source: torch.nn.Embedding.
     """
 
-    def __init__(self, num_embeddings, embedding_dim, rng=None):
+    def __init__(self, num_embeddings, embedding_dim, *, rng=None):
         ### BEGIN SOLUTION
         table = generator(rng).normal(size=(num_embeddings, embedding_dim))
         self.weight = Variable(table.astype(np.float32))

@@ -34,6 +34,7 @@ import copy
 
 import numpy as np
 
+from tinytorch import nn
 from tinytorch.core.autograd import derivative
 from tinytorch.core.convolutions import Conv2d, conv2d
 from tinytorch.core.embeddings import Embedding, embedding
@@ -499,7 +500,7 @@ check("layer")
 # %% A quantized model exercise="quantize-model"
 #| export
 QUANTIZED = {Dense: QuantizedLinear, Linear: QuantizedLinear, Embedding: QuantizedEmbedding,
-             Conv2d: QuantizedConv2d}
+             Conv2d: QuantizedConv2d, nn.Conv2d: QuantizedConv2d}
 
 
 def quantizable(model):

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tinytorch import Tensor, Variable
+from tinytorch import Tensor, Variable, no_grad
 from tinytorch.core.autograd import numerical_gradient_check
 from tinytorch.support.missing_names import TENSOR
 
@@ -121,8 +121,81 @@ def test_plain_values():
     assert x.argmax().item() == 5 and x.argmin(axis=1, keepdims=True).tolist() == [[0], [1]]
 
 
-def test_size_is_a_plain_int():
-    assert type(matrix().size) is int  # the judge of submissions takes nothing else for a number
+def test_size_is_an_int_that_can_be_called():
+    size = Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).size
+    assert size == 6 and isinstance(size, int) and type(size * 1) is int and repr(size) == "6"
+    assert size() == (2, 3) and size(0) == 2 and size(-1) == 3
+    assert type(pickle.loads(pickle.dumps(size))) is int
+
+
+def test_one_integer_is_an_index_and_a_length():
+    x = Tensor([1.0, 3.0, 2.0])
+    assert int(x.argmax()) == 1 and "abc"[x.argmax()] == "b" and int(Tensor(2.9)) == 2
+    assert list(range(Tensor([2]))) == [0, 1] and np.zeros(Tensor([3])[0]).shape == (3,)
+    for wrong in (Tensor([1, 2]), Tensor(2.0), x > 1):
+        with pytest.raises(TypeError, match="an index or a length is one integer"):
+            range(wrong)
+
+
+def test_logical_operators_and_division_with_remainder_are_those_of_numpy():
+    x, a = Tensor([[1, 5, -6], [7, 0, 12]]), np.array([[1, 5, -6], [7, 0, 12]])
+    for ours, theirs in [
+        ((x > 0) & (x < 7), (a > 0) & (a < 7)),
+        ((x > 6) | (x < 0), (a > 6) | (a < 0)),
+        ((x > 0) ^ (x > 6), (a > 0) ^ (a > 6)),
+        (~(x > 0), ~(a > 0)),
+        (x & 5, a & 5),
+        (3 | x, 3 | a),
+        (a ^ x, a ^ a),
+        (x // 4, a // 4),
+        (x % 4, a % 4),
+        (30 // (x + 7), 30 // (a + 7)),
+        (a % (x + 7), a % (a + 7)),
+        (True & (x > 0), a > 0),
+    ]:
+        assert type(ours) is Tensor and ours.dtype == theirs.dtype
+        assert np.array_equal(ours.data, theirs)
+    with pytest.raises(TypeError, match=r"not float32\ncomparisons need brackets: \(x > 0\) &"):
+        Tensor([1.0]) & (x > 0)
+    assert numerical_gradient_check(
+        lambda x, y: x % y, [np.array([7.3, -2.2]), np.array([2.1, 3.1])]
+    )
+    w = Variable([7.0, 8.0])
+    with no_grad():
+        w %= 4
+    assert w.tolist() == [3.0, 0.0] and w.requires_grad
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_a_pair_of_pytorch_is_refused_where_it_would_be_unpacked(name):
+    x = Tensor([[1.0, 4.0], [3.0, 2.0]])
+    with pytest.raises(TypeError) as caught:
+        _, p = getattr(x, name)(1)
+    assert str(caught.value) == (
+        f"x.{name}(1) is a pair in PyTorch: write x.{name}(axis=1) for the values, and "
+        f"x.arg{name}(axis=1) for their positions"
+    )
+    with pytest.raises(TypeError, match="is a pair in PyTorch"):
+        getattr(x, name)(1, True)
+    assert getattr(x, name)(1, keepdims=True).shape == (2, 1)
+    assert getattr(x, name)(axis=1).shape == (2,) and getattr(x, name)().shape == ()
+
+
+def test_to_takes_a_device_and_a_dtype():
+    x = Tensor([1.0])
+    assert x.to(device="cpu") is x and x.to("cpu") is x and x.cpu() is x
+    assert x.to("cpu", np.float64).dtype == x.to(x.double()).dtype == np.float64
+    assert x.to(dtype=np.int64).dtype == np.int64
+
+
+def test_arguments_that_mean_something_else_are_refused():
+    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(TypeError, match=r"argument 2 of PyTorch is unbiased: write correction="):
+        x.std(1, True)
+    with pytest.raises(TypeError, match="requires_grad is 3, neither True nor False\nTensor"):
+        Tensor(2, 3)
+    with pytest.raises(ValueError, match="write hvp or hessian, from tinytorch.func"):
+        x.sum().backward(create_graph=True)
 
 
 def test_requires_grad_can_be_set():
