@@ -57,6 +57,9 @@ class ModuleList(Module):
         for module in modules:
             self.append(module)
 
+    def __add__(self, other):
+        return ModuleList([*self, *other])
+
     def members(self):
         """The modules, as a list."""
         return [part for name, part in vars(self).items() if name.isdigit()]

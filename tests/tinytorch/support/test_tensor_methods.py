@@ -155,8 +155,6 @@ def test_logical_operators_and_division_with_remainder_are_those_of_numpy():
     ]:
         assert type(ours) is Tensor and ours.dtype == theirs.dtype
         assert np.array_equal(ours.data, theirs)
-    with pytest.raises(TypeError, match=r"not float32\ncomparisons need brackets: \(x > 0\) &"):
-        Tensor([1.0]) & (x > 0)
     assert numerical_gradient_check(
         lambda x, y: x % y, [np.array([7.3, -2.2]), np.array([2.1, 3.1])]
     )
@@ -166,19 +164,13 @@ def test_logical_operators_and_division_with_remainder_are_those_of_numpy():
     assert w.tolist() == [3.0, 0.0] and w.requires_grad
 
 
-@pytest.mark.parametrize("name", ["max", "min"])
-def test_a_pair_of_pytorch_is_refused_where_it_would_be_unpacked(name):
+def test_the_axis_of_a_maximum_is_named_unless_keepdims_is():
     x = Tensor([[1.0, 4.0], [3.0, 2.0]])
-    with pytest.raises(TypeError) as caught:
-        _, p = getattr(x, name)(1)
-    assert str(caught.value) == (
-        f"x.{name}(1) is a pair in PyTorch: write x.{name}(axis=1) for the values, and "
-        f"x.arg{name}(axis=1) for their positions"
-    )
-    with pytest.raises(TypeError, match="is a pair in PyTorch"):
-        getattr(x, name)(1, True)
-    assert getattr(x, name)(1, keepdims=True).shape == (2, 1)
-    assert getattr(x, name)(axis=1).shape == (2,) and getattr(x, name)().shape == ()
+    for name in ("max", "min"):
+        with pytest.raises(TypeError, match=rf"x.{name}\(1\) is a pair in PyTorch: write"):
+            _, p = getattr(x, name)(1)
+        assert getattr(x, name)(1, keepdims=True).shape == (2, 1)
+        assert getattr(x, name)(axis=1).shape == (2,) and getattr(x, name)().shape == ()
 
 
 def test_to_takes_a_device_and_a_dtype():
@@ -186,16 +178,6 @@ def test_to_takes_a_device_and_a_dtype():
     assert x.to(device="cpu") is x and x.to("cpu") is x and x.cpu() is x
     assert x.to("cpu", np.float64).dtype == x.to(x.double()).dtype == np.float64
     assert x.to(dtype=np.int64).dtype == np.int64
-
-
-def test_arguments_that_mean_something_else_are_refused():
-    x = Tensor([[1.0, 2.0], [3.0, 4.0]])
-    with pytest.raises(TypeError, match=r"argument 2 of PyTorch is unbiased: write correction="):
-        x.std(1, True)
-    with pytest.raises(TypeError, match="requires_grad is 3, neither True nor False\nTensor"):
-        Tensor(2, 3)
-    with pytest.raises(ValueError, match="write hvp or hessian, from tinytorch.func"):
-        x.sum().backward(create_graph=True)
 
 
 def test_requires_grad_can_be_set():
