@@ -173,7 +173,7 @@ def test_no_public_name_is_explained_as_missing(module):
         ("torch.cuda", "there is one device, the CPU"),
         ("torch.float32", "dtypes are NumPy's: np.float32"),
         ("torch.isnan", "write np.isnan(x.data)"),
-        ("torch.multinomial", "write sample(p.log()), or sample(logits), from tinytorch.generate"),
+        ("torch.multinomial", "write sample(logits), or sample(p.log()) of rows p, from tinytor"),
         ("torch.softmax", "write softmax(x, axis=...), from tinytorch.nn"),
         ("torch.topk", "top_k in tinytorch.generate is for logits"),
         ("torch.tril", "write np.tril(x.data); causal_mask in tinytorch.core.attention"),

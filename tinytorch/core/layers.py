@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: fc78bca1a8629e71
+# checksum: 853257de12786e04
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -257,6 +257,9 @@ class Sequential(Module):
     def __getitem__(self, index):
         chosen = self.layers[index]
         return Sequential(*chosen) if isinstance(index, slice) else chosen
+
+    def __setitem__(self, index, layer):
+        setattr(self, str(range(len(self))[index]), check_layer(layer))
 
     def __len__(self):
         return len(self.layers)

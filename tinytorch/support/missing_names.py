@@ -63,7 +63,7 @@ TENSOR = {  # what to write here, with {name} for the name without a last _: met
     "write x.view(y.shape)": "view_as reshape_as",
     "write x.expand(y.shape)": "expand_as",
     "write {name}(x, axis=...), from tinytorch.nn": "softmax log_softmax",
-    "write sample(p.log()), or sample(logits), from tinytorch.generate": "multinomial",
+    "write sample(logits), or sample(p.log()) of rows p, from tinytorch.generate": "multinomial",
     "write x.creator": "grad_fn",
     "write x.creator is None": "is_leaf",
     "write y.sum().backward() and x.grad, or vjp of tinytorch.func: only leaves keep a gradient": ""
@@ -314,8 +314,10 @@ def no_arguments(self):
 
 
 class NumPyNames:
-    """A base class that decorates the methods of its subclasses with `numpy_names`, those that have
-    such an argument.
+    """A base class of modules and tensors. It decorates those methods of its subclasses that have
+    an axis with `numpy_names`, and its objects say what to write for names of PyTorch.
+
+    ._instead  {name: what to write}
 
     >>> class Softmax(NumPyNames):
     ...     def __init__(self, axis): ...
@@ -325,6 +327,13 @@ class NumPyNames:
     """
 
     __slots__ = ()
+    _instead = texts_by_name(MODULE)
+
+    def __getattr__(self, name):
+        """Python calls this for a name that it does not find."""
+        if name in type(self)._instead:
+            raise missing_name(f"{type(self).__name__!r} object", name, type(self)._instead[name])
+        return object.__getattribute__(self, name)  # raises Python's own error
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)

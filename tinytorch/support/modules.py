@@ -11,10 +11,9 @@ import copy
 
 import numpy as np
 
-from tinytorch.support.missing_names import MODULE, NumPyNames, missing_name, texts_by_name
+from tinytorch.support.missing_names import NumPyNames
 from tinytorch.support.warning_location import warn_user
 
-INSTEAD = texts_by_name(MODULE)
 WIDTH = 80  # characters: a network is printed on one line if it fits
 
 
@@ -91,12 +90,6 @@ class ModuleMethods(NumPyNames):
 
     _buffers = ()  # the names that register_buffer was called with
     _frozen = ()  # the names of the parameters that requires_grad_(False) has frozen
-
-    def __getattr__(self, name):
-        """Python calls this for a name that it does not find."""
-        if name in INSTEAD:
-            raise missing_name(f"{type(self).__name__!r} object", name, INSTEAD[name])
-        return object.__getattribute__(self, name)  # raises Python's own error
 
     def named_modules(self):
         """This module and all in it, activations included: a list of (path, module)."""

@@ -38,7 +38,6 @@ from tinytorch.support.forward import (
 from tinytorch.support.missing_names import (
     TENSOR,
     NumPyNames,
-    missing_name,
     only_values,
     texts_by_name,
 )
@@ -161,6 +160,7 @@ class TensorMethods(NumPyNames):
     """
 
     __slots__ = ("data", "grad", "requires_grad", "creator", "__weakref__")
+    _instead = INSTEAD
 
     shape = property(lambda self: self.data.shape, doc="The length of each axis, a tuple.")
     ndim = property(lambda self: self.data.ndim, doc="The rank: how many axes.")
@@ -331,11 +331,9 @@ class TensorMethods(NumPyNames):
 
     def __getattr__(self, name):
         """Python calls this for a name that it does not find."""
-        if name in INSTEAD:
-            raise missing_name(f"{type(self).__name__!r} object", name, INSTEAD[name])
         if name == "cpu":  # as in x.cpu().numpy()
             return lambda: self
-        return object.__getattribute__(self, name)  # raises Python's own error
+        return super().__getattr__(name)
 
     def item(self):
         """The one number in this tensor, as a Python number."""

@@ -587,6 +587,9 @@ class Sequential(Module):
         chosen = self.layers[index]
         return Sequential(*chosen) if isinstance(index, slice) else chosen
 
+    def __setitem__(self, index, layer):
+        setattr(self, str(range(len(self))[index]), check_layer(layer))
+
     def __len__(self):
         return len(self.layers)
 
