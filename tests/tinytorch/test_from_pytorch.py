@@ -68,7 +68,16 @@ def test_from_the_same_weights_it_learns_what_it_learns_with_pytorch(torch):
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_the_second_table_runs(form):
     x, w = Variable([[1.0, 2.0], [3.0, 5.0]]), Variable([1.0])
-    names = {"np": np, "nn": nn, "x": x, "w": w, "y": x, "labels": [1, 0], "mask": x.data > 1}
+    names = {
+        "np": np,
+        "nn": nn,
+        "model": nn.Linear(2, 1),
+        "x": x,
+        "w": w,
+        "y": x,
+        "labels": [1, 0],
+        "mask": x.data > 1,
+    }
     exec(form, names | {"where": tinytorch.where, "zeros": tinytorch.zeros})
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import tinytorch
 from tinytorch.support.missing_names import TENSOR, texts_by_name
 from tito.learn import workspace
 from tito.lesson import course
@@ -162,49 +161,6 @@ def test_no_public_name_is_explained_as_missing(module):
             explained += " ".join(ast.literal_eval(table).values()).split()
     assert len({*there, *explained}) == len(there) + len(explained)
     assert module != "tinytorch" or not {*there} & texts_by_name(TENSOR).keys()
-
-
-@pytest.mark.parametrize(
-    "code, wanted",
-    [
-        ("torch.exp", "'tinytorch' has no attribute 'exp': it is a method here, x.exp(...)"),
-        ("torch.matmul", "'tinytorch' has no attribute 'matmul': write x @ y"),
-        ("torch.zeros_like", "write zeros(x.shape), ones(x.shape) or full(x.shape, value)"),
-        ("torch.cuda", "there is one device, the CPU"),
-        ("torch.float32", "dtypes are NumPy's: np.float32"),
-        ("torch.isnan", "write np.isnan(x.data)"),
-        ("torch.multinomial", "write sample(logits), or sample(p.log()) of rows p, from tinytor"),
-        ("torch.softmax", "write softmax(x, axis=...), from tinytorch.nn"),
-        ("torch.topk", "top_k in tinytorch.generate is for logits"),
-        ("torch.tril", "write np.tril(x.data); causal_mask in tinytorch.core.attention"),
-        ("torch.utils", "data loaders are in tinytorch.data"),
-        ("torch.Tensr", "has no attribute 'Tensr': did you mean Tensor or tensor?"),
-        ("torch.nonsense_name", "module 'tinytorch' has no attribute 'nonsense_name'"),
-        ("torch.nn.LSTM", "'tinytorch.nn' has no attribute 'LSTM': this library has no such layer"),
-        ("torch.nn.NLLLoss", "write CrossEntropyLoss, on logits"),
-        ("torch.nn.Relu", "did you mean relu or "),
-        ("torch.nn.functional.nll_loss", "write cross_entropy, on logits"),
-        ("torch.nn.RNNCell", "rnn_step and RecurrentModel are in tinytorch.text"),
-        ("torch.nn.init.kaiming_normal_", "or w.data[...] = he_normal(*w.shape)"),
-        ("torch.optim.RMSprop", "'RMSprop': write Adam or AdamW"),
-        ("torch.optim.lr_scheduler", "schedules are in tinytorch.optim itself, as optim.StepLR"),
-        ("torch.data.Dataloader", "did you mean DataLoader"),
-        ("torch.max", "write x.max(axis=1), and x.argmax(axis=1) for the positions"),
-        ("torch.autograd.grad", "for autograd.grad write vjp or hvp of tinytorch.func"),
-        ("torch.Generator", "rng = np.random.default_rng(seed)"),
-        ("torch.linalg", "write np.linalg, with x.data"),
-        ("torch.__version__", "importlib.metadata.version('tinytorch')"),
-        ("torch.optim.ExponentialLR", "write LambdaLR(optimizer, lambda n: gamma**n)"),
-        ("torch.optim.MultiStepLR", "write LambdaLR("),
-        ("torch.optim.OneCycleLR", "write SequentialLR of LinearLR and CosineAnnealingLR"),
-        ("torch.optim.ReduceLROnPlateau", "group['lr'] *= 0.1"),
-        ("torch.nn.functional.cosine_similarity", "write (a * b).sum(-1) / "),
-    ],
-)
-def test_a_name_of_pytorch_gets_its_name_here(code, wanted):
-    with pytest.raises(AttributeError) as told:
-        eval(code, {"torch": tinytorch})
-    assert str(told.value).startswith("module 'tinytorch") and wanted in str(told.value)
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,7 @@ TENSOR = {  # what to write here, with {name} for the name without a last _: met
     "write sample(logits), or sample(p.log()) of rows p, from tinytorch.generate": "multinomial",
     "write x.creator": "grad_fn",
     "write x.creator is None": "is_leaf",
-    "write y.sum().backward() and x.grad, or vjp of tinytorch.func: only leaves keep a gradient": ""
-    "retain_grad",
+    "only leaves keep a gradient: write vjp of tinytorch.func": "retain_grad",
     "read x.grad after backward(): hook of tinytorch.interpret is for modules": "register_hook",
     "this library has no such function": "erf erfc erfinv lgamma digamma cosh sinh cross svd qr "
     "inverse det cholesky einsum",

@@ -1247,4 +1247,5 @@ for add in (new_sum, accumulate, new_sum, accumulate):
 #
 # PyTorch has the same parts: `loss.backward()`, `torch.autograd.grad` (it is given the inputs,
 # and returns a tuple), `torch.no_grad`, `Tensor.detach`, `torch.autograd.Function` (with static
-# methods and `ctx`), `torch.autograd.gradcheck`. A creator is called `grad_fn` there.
+# methods and `ctx`), `torch.autograd.gradcheck`. A creator is called `grad_fn` there, and a
+# gradient is a tensor, so that a loop may say `parameter.grad.zero_()`; here it is an array.

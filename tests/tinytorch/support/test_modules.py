@@ -289,23 +289,6 @@ def fresh(monkeypatch):
     monkeypatch.setattr(modules, "warned", [])
 
 
-@pytest.mark.parametrize(
-    "name, wanted",
-    [
-        ("register_forward_hook", "write `with hook(module, f):`, of tinytorch.interpret"),
-        ("add_module", "write self.name = module"),
-        ("append", "write Sequential(*net, layer)"),
-        ("half", "networks are float32 or float64: leave half() out"),
-    ],
-)
-def test_a_method_of_pytorch_gets_its_name_here(name, wanted):
-    with pytest.raises(AttributeError, match=f"'Sequential' object has no attribute '{name}': "):
-        getattr(Sequential(), name)
-    with pytest.raises(AttributeError) as told:
-        getattr(Sequential(), name)
-    assert wanted in str(told.value) and not hasattr(Sequential(), "wieghts")
-
-
 def test_there_is_one_device():
     net = Sequential()
     assert net.cpu() is net
