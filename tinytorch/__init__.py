@@ -72,7 +72,8 @@ __getattr__, __dir__ = public_module(
         "write np.array_equal(x.data, y.data)": "equal",
         "the course has no compiler": "compile jit",
         "Profile is in tinytorch.profile": "profiler",
-        "GradScaler is in tinytorch.core.acceleration; there is no autocast": "amp autocast",
+        "GradScaler is in tinytorch.core.acceleration and also unscales; no autocast": "amp "
+        "autocast",
         "quantize_model is in tinytorch.compress": "ao quantization",
         "write quantize(x, scale, zero_point) of tinytorch.compress": "quantize_per_tensor "
         "quantize_per_channel",

@@ -284,7 +284,9 @@ def test_figures_of_the_networks(names):
 
     def name_loss(names):
         inputs, targets, mask = padded_batch(names)
-        return (cross_entropy(model(inputs)[0], targets, "none") * mask).sum() / mask.sum()
+        return (
+            cross_entropy(model(inputs)[0], targets, reduction="none") * mask
+        ).sum() / mask.sum()
 
     manual_seed(1)
     window = WindowModel(27, 4, 8, 64)

@@ -129,6 +129,8 @@ def operand(x):
         return x.item()  # np.sqrt(64) counts as a Python number, which takes the tensor's dtype
     if isinstance(x, (list, tuple)):
         return as_array(x)
+    if isinstance(x, int):
+        return int(x)  # the size of a tensor
     raise TypeError(f"cannot compute with {x!r:.60}: a Tensor, an array or a number is needed")
 
 

@@ -230,7 +230,7 @@ def test_squared_errors_of_known_numbers():
     target = [[1.0, 4.0, -2.0], [-2.5, 0.0, 3.5]]
     squares = np.array([[0, 4, 1], [9, 0, 0.25]])
     for reduction, wanted in [("none", squares), ("sum", 14.25), ("mean", 2.375)]:
-        out = mse_loss(Tensor(prediction), Tensor(target), reduction)
+        out = mse_loss(Tensor(prediction), Tensor(target), reduction=reduction)
         case = f"mse_loss with {reduction!r}, for the squares {squares.tolist()},"
         tensor(out, "mse_loss(...)")
         cause = ""
@@ -334,14 +334,15 @@ def test_binary_cross_entropy_of_known_probabilities():
     )
     target = [[1, 1, 0], [0, 0, 1]]
     wanted = -np.log([[0.25, 0.8, 0.5], [0.9, 0.4, 0.75]])
-    found = binary_cross_entropy_with_logits(Tensor(logits), target, "none")
+    found = binary_cross_entropy_with_logits(Tensor(logits), target, reduction="none")
     assert found.shape == (2, 3), f"'none' keeps the shape (2, 3), yours is {found.shape}"
     assert np.allclose(found.data, wanted, rtol=1e-9, atol=0), (
         "for the probabilities of yes [[.25, .8, .5], [.1, .6, .75]] and the outcomes "
         f"{target}, the losses should be {wanted}, yours are {found.data}"
     )
     for reduction, number in [("mean", wanted.mean()), ("sum", wanted.sum())]:
-        out = float(binary_cross_entropy_with_logits(Tensor(logits), target, reduction))
+        losses = binary_cross_entropy_with_logits(Tensor(logits), target, reduction=reduction)
+        out = float(losses)
         cause = factor(out, number, 3, "all 6 elements")
         expect(out, number, f"the {reduction} over 6 elements", cause, near=(0, 1e-9))
     out = float(binary_cross_entropy_with_logits(Tensor(logits), target))
@@ -352,7 +353,7 @@ def test_huge_logits_have_finite_losses():
     z = np.array([1000.0, 1000.0, -1000.0, -1000.0, 100.0, -100.0, 20.0, -20.0], "float32")
     y = np.array([0, 1, 0, 1, 0, 1, 0, 1], "float32")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        found = binary_cross_entropy_with_logits(Tensor(z), y, "none").data
+        found = binary_cross_entropy_with_logits(Tensor(z), y, reduction="none").data
     wanted = [1000, 0, 0, 1000, 100, 100, 20, 20]
     assert np.isfinite(found).all(), (
         f"logits {z} give {found}: something overflowed; exp(-|z|) cannot"
@@ -365,7 +366,7 @@ def test_huge_logits_have_finite_losses():
 
 def test_the_loss_is_not_flat_where_the_network_is_sure_and_wrong():
     z = np.array([0.0, 17.0, 20.0, 30.0], "float32")
-    found = binary_cross_entropy_with_logits(Tensor(z), np.zeros(4), "none").data
+    found = binary_cross_entropy_with_logits(Tensor(z), np.zeros(4), reduction="none").data
     expect(found[0], np.log(2), "the loss for y = 0 and z = 0", near=(1e-5, 1e-8))
     steps = found[2:] - found[1:-1]
     assert np.allclose(steps, [3, 10], rtol=1e-4, atol=0), (
@@ -381,7 +382,7 @@ def test_targets_may_be_probabilities():
     p = 1 / (1 + np.exp(-z))
     yes, no = -y * np.log(p), -(1 - y) * np.log(1 - p)
     expect(
-        binary_cross_entropy_with_logits(Tensor(z), y, "none").data,
+        binary_cross_entropy_with_logits(Tensor(z), y, reduction="none").data,
         yes + no,
         f"the losses of logits {z.tolist()} and targets {y.tolist()}",
         {"add the term for no, -(1 - y) log(1 - p)": yes, "add the term for yes": no},
@@ -391,13 +392,13 @@ def test_targets_may_be_probabilities():
 
 def test_swapping_yes_and_no_keeps_the_loss():
     z, y = np.array([-2.0, 0.5, 3.0, -0.25]), np.array([1.0, 0.2, 0.0, 0.7])
-    one = binary_cross_entropy_with_logits(Tensor(z), y, "none").data
-    other = binary_cross_entropy_with_logits(Tensor(-z), 1 - y, "none").data
+    one = binary_cross_entropy_with_logits(Tensor(z), y, reduction="none").data
+    other = binary_cross_entropy_with_logits(Tensor(-z), 1 - y, reduction="none").data
     assert np.allclose(one, other, rtol=1e-9, atol=0), (
         "yes with logit z and no with logit -z should have the same loss, yours are "
         f"{one} and {other}"
     )
-    even = binary_cross_entropy_with_logits(Tensor([0.0, 0.0]), [0, 1], "none").data
+    even = binary_cross_entropy_with_logits(Tensor([0.0, 0.0]), [0, 1], reduction="none").data
     assert np.allclose(even, 0.6931472, rtol=1e-6, atol=0), (
         "at logit 0 the loss should be log 2 = 0.6931 nats for yes and for no, yours is "
         f"{even}: is it the natural logarithm?"
@@ -455,8 +456,9 @@ def test_binary_losses_are_recorded_and_keep_their_dtype():
             )
         expect(logits.data, [1.5, -2, 0], "after the loss, the logits")
         expect(target, [0, 1, 1], "after the loss, the target")
+    small = np.array([3, 0], "uint8")
     expect(
-        binary_cross_entropy_with_logits(np.array([3, 0], "uint8"), [0, 1], "none").data,
+        binary_cross_entropy_with_logits(small, [0, 1], reduction="none").data,
         [3.0485873, 0.6931472],
         "the losses of uint8 logits 3 and 0",
         "in uint8 -3 is 253, convert to floating point first",
@@ -950,7 +952,7 @@ def test_the_mean_is_over_rows():
     numbers = {"none": wanted, "sum": wanted.sum(), "mean": wanted.mean()}
     for labels in ([1, 0, 0, 2], np.array([1, 0, 0, 2], "uint8"), Tensor([1, 0, 0, 2])):
         for reduction, number in numbers.items():
-            out = cross_entropy(Tensor(np.log(p)), labels, reduction)
+            out = cross_entropy(Tensor(np.log(p)), labels, reduction=reduction)
             tensor(out, f"cross_entropy(logits, labels, {reduction!r})")
             cause = ""
             if reduction == "mean" and out.shape == ():
@@ -992,7 +994,7 @@ def test_cross_entropy_of_three_axes():
     wanted = -(target * np.log(np.exp(z) / np.exp(z).sum(-1, keepdims=True))).sum(-1)
     cause = "pass label_smoothing to cross_entropy_forward, and reduce over all 6 rows"
     for reduction, number in [("none", wanted), ("sum", wanted.sum()), ("mean", wanted.mean())]:
-        out = cross_entropy(Tensor(z), labels, reduction, 0.25)
+        out = cross_entropy(Tensor(z), labels, reduction=reduction, label_smoothing=0.25)
         case = f"for shape (2, 3, 5) and label_smoothing 0.25, the loss with {reduction!r}"
         expect(out.data, number, case, cause, near=(1e-9, 0))
     single = cross_entropy(Tensor([0.0, 0.0, 0.0, 0.0, 0.0]), 3)
@@ -1041,7 +1043,7 @@ def test_an_empty_batch_has_no_mean():
         contains=["empty"],
         cause="use reduce_losses",
     )
-    none = cross_entropy(empty, np.zeros(0, "int64"), "none")
+    none = cross_entropy(empty, np.zeros(0, "int64"), reduction="none")
     expect(none, np.zeros(0), "the losses of no rows, with 'none',")
     expect(cross_entropy(empty, [], reduction="sum"), 0, "the sum of no rows")
 

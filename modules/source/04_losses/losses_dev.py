@@ -334,7 +334,7 @@ def binary_cross_entropy_with_logits(logits, target, *, reduction="mean"):
 check("bce")
 
 # %%
-stable = binary_cross_entropy_with_logits(Tensor(logits), np.zeros(4), "none")
+stable = binary_cross_entropy_with_logits(Tensor(logits), np.zeros(4), reduction="none")
 for z, *row in zip(logits, unclipped, clipped_7, stable):
     print(f"z {z:5.0f}   unclipped {row[0]:8.4f}   1e-7 {row[1]:8.4f}   "
           f"from logits {row[2]:8.4f}")
@@ -352,11 +352,11 @@ from tinytorch.core.activations import numerical_derivative
 
 
 def squared_error(z):
-    return mse_loss(z.sigmoid(), np.ones(z.shape), "none")
+    return mse_loss(z.sigmoid(), np.ones(z.shape), reduction="none")
 
 
 def cross_entropy_of_yes(z):
-    return binary_cross_entropy_with_logits(z, np.ones(z.shape), "none")
+    return binary_cross_entropy_with_logits(z, np.ones(z.shape), reduction="none")
 
 
 line = Tensor(np.linspace(-8, 8, 161))
@@ -900,7 +900,8 @@ for classes in (2, 10, 1000, 50_000):
 margins = np.linspace(-6, 10, 321)
 ten = np.zeros((321, 10))
 ten[:, 3] = margins
-plain, smooth = [cross_entropy(ten, np.full(321, 3), "none", s).data for s in (0.0, 0.1)]
+plain, smooth = [cross_entropy(ten, np.full(321, 3), reduction="none", label_smoothing=s).data
+                 for s in (0.0, 0.1)]
 best = margins[smooth.argmin()]
 figure, axes = panel("ten classes", "margin of the true logit", "loss", ylim=(-1.1, 9))
 axes.plot(margins, plain)

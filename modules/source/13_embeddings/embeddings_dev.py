@@ -656,7 +656,8 @@ def window_loss(model, rng):
 def window_bits(model):
     """Bits per character of the test names."""
     with no_grad():
-        return bits_per_character(cross_entropy(model(x_test), y_test, "sum"), len(y_test))
+        nats = cross_entropy(model(x_test), y_test, reduction="sum")
+    return bits_per_character(nats, len(y_test))
 
 # %% [markdown]
 # Predict the bits per character before training. What should they be if the model begins with
@@ -856,7 +857,7 @@ check("recurrent-model")
 # %% tags=["demonstration"]
 def name_loss(model, names):
     inputs, targets, mask = padded_batch(names)
-    losses = cross_entropy(model(inputs)[0], targets, "none")
+    losses = cross_entropy(model(inputs)[0], targets, reduction="none")
     return (losses * mask).sum() / mask.sum()
 
 

@@ -7,16 +7,6 @@ from tinytorch import Tensor
 X = Tensor([[1.0, 2.0], [3.0, 5.0]])
 
 
-@pytest.mark.parametrize(
-    "name", ["sum", "mean", "max", "min", "var", "std", "prod", "argmax", "argmin"]
-)
-def test_dim_of_a_reduction_is_axis(name):
-    with pytest.raises(TypeError) as caught:
-        getattr(X, name)(dim=1, keepdim=True)
-    pair = f"; x.arg{name}(axis=...) gives the positions" * (name in ("max", "min"))
-    assert str(caught.value) == f"{name} has no dim=, keepdim=: write axis=1, keepdims=True" + pair
-
-
 def test_other_errors_stay_as_they_are():
     with pytest.raises(TypeError, match="unexpected keyword argument 'axes'"):
         X.sum(axes=1)
