@@ -101,6 +101,8 @@ RENAMED = {  # arguments of PyTorch and their names here
     "start_dim": "start_axis",
     "end_dim": "end_axis",
     "unbiased": "correction",
+    "min": "low",
+    "max": "high",
 }
 ARGUMENTS = {  # what to write for arguments of PyTorch that no function has here
     "nothing is computed in place: leave it out": "inplace",
@@ -162,6 +164,7 @@ POSITIONS = {  # PyTorch's arguments by position after those that both libraries
     "load": "map_location pickle_module",
     "save": "pickle_module pickle_protocol",
     "std var": "unbiased keepdim",
+    "TensorMethods.to ModuleMethods.to": "",
     "tensor zeros ones full rand randn arange linspace eye": "",
 }
 
