@@ -111,18 +111,16 @@ ARGUMENTS = {  # what to write for arguments of PyTorch that no function has her
     "gelu is PyTorch's approximate='tanh': leave it out": "approximate",
     "select the rows first, logits[keep] and labels[keep], with keep = labels != ignored": ""
     "ignore_index",
-    "weight the losses: loss = cross_entropy(x, y, reduction='none'), then "
-    "(loss * w[y]).sum() / w[y].sum()": "weight",
-    "weight the losses: loss = binary_cross_entropy_with_logits(x, y, reduction='none'), then "
-    "(loss * (1 + (pos_weight - 1) * y)).mean()": "pos_weight",
+    "weight the losses of reduction='none': (w * loss).mean(), and for classes "
+    "(w[y] * loss).sum() / w[y].sum()": "weight",
+    "weight the losses of reduction='none': ((1 + (pos_weight - 1) * y) * loss).mean()": ""
+    "pos_weight",
     "write reduction='mean', 'sum' or 'none'": "size_average reduce",
     "write prefetch=2: one thread prepares batches": "num_workers prefetch_factor "
     "persistent_workers",
     "all keys must fit: write load_state_dict(net.state_dict() | part), where part has keys of the "
     "network": "strict",
     "write rng=..., a seed or a NumPy Generator": "generator",
-    "backward() computes first derivatives: write hvp or hessian of tinytorch.func": "create_graph",
-    "every leaf gets its gradient: leave it out": "inputs",
     "write .to(dtype) afterwards": "dtype",
     "compute the loss and call backward() before step()": "closure",
     "minimize -loss": "maximize",
@@ -132,7 +130,7 @@ ARGUMENTS = {  # what to write for arguments of PyTorch that no function has her
     "loading runs no code: leave it out": "weights_only pickle_module mmap",
     "batches are the first axis always: leave it out": "batch_first",
     "a schedule goes on with load_state_dict: leave it out": "last_epoch verbose",
-    "write the epoch's metric into your own rule: a schedule counts its steps itself": "epoch",
+    "a schedule counts its steps itself: leave it out": "epoch",
 }
 POSITIONS = {  # PyTorch's arguments by position after those that both libraries have there
     "Linear LayerNorm RMSNorm BatchNorm1d BatchNorm2d": "device dtype",
