@@ -678,8 +678,7 @@ class Conv2d(Module):
     >>> Conv2d(3, 8, (5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7), "float32"))).shape
     (10, 8, 6, 7)
 
-    Source: torch.nn.Conv2d, which draws weights and biases from the uniform distribution
-    between -1 / sqrt(fan_in) and 1 / sqrt(fan_in); so does Conv2d of tinytorch.nn.
+    Source: torch.nn.Conv2d; its initial values, and nn.Conv2d's here: `fan_in_uniform`.
     """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, *,
