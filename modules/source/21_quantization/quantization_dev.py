@@ -490,9 +490,8 @@ check("layer")
 # ## A quantized model
 #
 # To quantize a model, we replace its layers in a copy. Layers can be attributes, items of lists
-# or parts of a Sequential, so assigning each replacement to its place would need many cases.
-# `copy.deepcopy(model, replaced)` needs none. The dictionary `replaced = {id(old): new, ...}`
-# names the objects that the copy contains in place of others.
+# or parts of a Sequential. Wherever they are, `copy.deepcopy(model, replaced)` puts new objects
+# in place of old ones, which the dictionary `replaced = {id(old): new, ...}` names.
 #
 # **Task.** Write `quantize_model`. `quantizable` finds the layers, and `recorded_inputs` runs a
 # model and returns the inputs of its Dense layers, for `gptq`.
