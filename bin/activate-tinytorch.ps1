@@ -1,6 +1,7 @@
 # For PowerShell, in a course or a workspace:    bin\activate-tinytorch.ps1
 #
-# Puts tito's environment first on PATH, and this root in TINYTORCH_ROOT; `deactivate_tinytorch` undoes it.
+# Puts tito's environment first on PATH, this root in TINYTORCH_ROOT, and 1 in OPENBLAS_NUM_THREADS and the like unless
+# they are set: for small arrays several threads mostly wait for each other. `deactivate_tinytorch` undoes it.
 # The root is the one around the current folder, or else around this file. If Windows allows no scripts:
 # Set-ExecutionPolicy -Scope Process Bypass. Tests read this file. It has not run on Windows yet.
 
@@ -36,7 +37,8 @@ if (-not [IO.File]::Exists("$environment\Scripts\tito.exe")) {
 
 if (Test-Path function:deactivate_tinytorch) { deactivate_tinytorch }
 $global:TinyTorchBefore = @{}  # what is not set is $null here, and assigning $null removes it again
-foreach ($name in 'PATH', 'PYTHONPATH', 'PYTHONHOME', 'VIRTUAL_ENV') {
+$threads = 'OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'
+foreach ($name in @('PATH', 'PYTHONPATH', 'PYTHONHOME', 'VIRTUAL_ENV') + $threads) {
     $global:TinyTorchBefore[$name] = [Environment]::GetEnvironmentVariable($name)
 }
 function global:deactivate_tinytorch {
@@ -53,4 +55,7 @@ $env:TINYTORCH_ROOT = $root  # for `import tinytorch` in a script outside any ro
 $env:PYTHONPATH = $null  # it may hold anything, as may PYTHONHOME
 $env:VIRTUAL_ENV = $environment
 $env:PYTHONHOME = $null
+foreach ($name in $threads) {
+    if ($null -eq [Environment]::GetEnvironmentVariable($name)) { [Environment]::SetEnvironmentVariable($name, '1') }
+}
 Write-Host "TinyTorch in ${root}: tito status"

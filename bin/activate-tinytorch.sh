@@ -1,6 +1,7 @@
 # For bash, zsh or sh, in a course or a workspace:    . bin/activate-tinytorch.sh
 #
-# Puts tito's environment first on PATH, and this root in TINYTORCH_ROOT; `deactivate_tinytorch` undoes it.
+# Puts tito's environment first on PATH, this root in TINYTORCH_ROOT, and 1 in OPENBLAS_NUM_THREADS and the like unless
+# they are set: for small arrays several threads mostly wait for each other. `deactivate_tinytorch` undoes it.
 # The root is the one around the current folder, or else around this file (plain sh does not know where that is).
 
 _tinytorch_root() {  # the nearest folder with a tito.toml, from $1 upward
@@ -54,6 +55,13 @@ _tinytorch_activate() {
     export PATH="$_tt_environment/bin:$PATH"
     export TINYTORCH_ROOT="$_tt_root" # for `import tinytorch` in a script outside any root
     export VIRTUAL_ENV="$_tt_environment" # uv and editors look here
+    _TINYTORCH_THREADS=
+    for _tt_name in OPENBLAS_NUM_THREADS OMP_NUM_THREADS MKL_NUM_THREADS; do
+        if eval "[ -z \"\${$_tt_name+set}\" ]"; then
+            export "$_tt_name=1"
+            _TINYTORCH_THREADS="$_TINYTORCH_THREADS $_tt_name"
+        fi
+    done
     unset PYTHONHOME PYTHONPATH # whatever they hold, it is not for this environment
     hash -r 2>/dev/null || :
 
@@ -63,6 +71,7 @@ _tinytorch_activate() {
         if [ -n "$_TINYTORCH_OLD_PYTHONPATH" ]; then export PYTHONPATH="${_TINYTORCH_OLD_PYTHONPATH#x}"; fi
         if [ -n "$_TINYTORCH_OLD_PYTHONHOME" ]; then export PYTHONHOME="${_TINYTORCH_OLD_PYTHONHOME#x}"; fi
         if [ -n "$_TINYTORCH_OLD_VIRTUAL_ENV" ]; then export VIRTUAL_ENV="${_TINYTORCH_OLD_VIRTUAL_ENV#x}"; fi
+        eval "unset _TINYTORCH_THREADS $_TINYTORCH_THREADS"
         unset _TINYTORCH_OLD_PATH _TINYTORCH_OLD_PYTHONPATH _TINYTORCH_OLD_PYTHONHOME _TINYTORCH_OLD_VIRTUAL_ENV
         unset -f deactivate_tinytorch
         hash -r 2>/dev/null || :
@@ -73,7 +82,7 @@ _tinytorch_activate() {
 if [ -n "${ZSH_VERSION-}" ]; then eval '_tt_zsh_file=${(%):-%x}'; fi
 if _tinytorch_activate; then _tt_status=0; else _tt_status=1; fi
 unset -f _tinytorch_activate _tinytorch_root
-unset _tt_folder _tt_root _tt_file _tt_zsh_file _tt_environment
+unset _tt_folder _tt_root _tt_file _tt_zsh_file _tt_environment _tt_name
 if [ "$_tt_status" != 0 ]; then
     unset _tt_status
     return 1

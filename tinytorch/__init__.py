@@ -36,8 +36,9 @@ __getattr__, __dir__ = public_module(
     },
     TENSOR
     | {
+        "write x.{name}(axis=1), and x.arg{name}(axis=1) for the positions": "max min",
         "it is a method here, x.{name}(...)": "exp log sqrt sin cos tanh sigmoid relu clip maximum "
-        "minimum sum mean max min var std prod cumsum argmax argmin argsort reshape flatten "
+        "minimum sum mean var std prod cumsum argmax argmin argsort reshape flatten "
         "squeeze unsqueeze transpose swapaxes broadcast_to permute numel clone",
         "write abs(x)": "abs",
         "write x ** y": "pow",
@@ -56,13 +57,23 @@ __getattr__, __dir__ = public_module(
         "there is one device, the CPU: leave devices out, or write model.to('cpu')": "cuda device "
         "mps backends get_device",
         "write no_grad()": "inference_mode set_grad_enabled enable_grad",
-        "Function and no_grad are in tinytorch itself": "autograd",
+        "Function and no_grad are in tinytorch itself; for autograd.grad write vjp or hvp of "
+        "tinytorch.func": "autograd",
+        "write rng = np.random.default_rng(seed), which layers and loaders take as rng=": ""
+        "Generator",
+        "write np.{name}, with x.data for each tensor": "linalg fft inf nan pi meshgrid outer",
+        "write np.set_printoptions(...)": "set_printoptions",
+        "write isinstance(x, Tensor)": "is_tensor",
+        "a shape is a tuple": "Size",
+        "set OPENBLAS_NUM_THREADS before you start Python": "set_num_threads get_num_threads",
+        "write importlib.metadata.version('tinytorch')": "__version__",
         "data loaders are in tinytorch.data, clip_grad_norm_ in tinytorch.optim": "utils",
         "write np.{name}(...), with x.data for each tensor": "allclose einsum",
         "write np.array_equal(x.data, y.data)": "equal",
         "the course has no compiler": "compile jit",
         "Profile is in tinytorch.profile": "profiler",
-        "GradScaler is in tinytorch.core.acceleration; there is no autocast": "amp autocast",
+        "GradScaler is in tinytorch.core.acceleration and also unscales; no autocast": "amp "
+        "autocast",
         "quantize_model is in tinytorch.compress": "ao quantization",
         "write quantize(x, scale, zero_point) of tinytorch.compress": "quantize_per_tensor "
         "quantize_per_channel",

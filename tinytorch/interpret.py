@@ -14,7 +14,8 @@ __getattr__, __dir__ = public_module(
         "logit_lens next_token_loss patch patterns previous_token_score probe probe_accuracy "
         "record repeat_targets repeated restored sparse_features toy_superposition without_heads",
     },
-    {  # names of TransformerLens
+    {  # names of TransformerLens, and PyTorch's
+        "write `with hook(module, f):`": "register_forward_hook register_forward_pre_hook",
         "write with record(model, *names) as seen": "run_with_cache ActivationCache",
         "write with changed(model, {name: f})": "run_with_hooks",
     },

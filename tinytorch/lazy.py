@@ -7,8 +7,11 @@ yet says which lesson builds it. `from tinytorch.nn import *` imports the names 
 
 import importlib.util
 import sys
+from types import ModuleType
 
-from tinytorch.support.missing_names import missing_name, texts_by_name
+from tinytorch.support.missing_names import advised, missing_name, texts_by_name
+
+PUBLIC = {}  # {name of a public module: a function; what to write for a name that it has not}
 
 
 def public_module(module, homes, instead=None):
@@ -22,18 +25,19 @@ def public_module(module, homes, instead=None):
     """
     home = {name: place for place, names in homes.items() for name in names.split()}
     texts = texts_by_name(instead or {})
+    vars(sys.modules[module]).setdefault("__path__", [])  # so that ImportAdvice is asked, too
 
     def fetch(name):
         if name == "__all__":
             return [name for name in home if is_built(name)]
         if name not in home:
-            raise unknown(module, name, texts, home)
+            raise missing_name(f"module {module!r}", name, advice(name))
         place, *earlier = home[name].split()
         if earlier and importlib.util.find_spec(f"tinytorch.core.{place}") is None:
             (place,) = earlier
         full = f"tinytorch.{place}" if "." in place else f"tinytorch.core.{place}"
         try:
-            value = getattr(importlib.import_module(full), name)
+            value = advised(getattr(importlib.import_module(full), name))
         except ModuleNotFoundError as error:
             lesson = str(error.name).removeprefix("tinytorch.core.")
             if lesson == error.name or full != error.name and "." not in place:
@@ -46,6 +50,17 @@ def public_module(module, homes, instead=None):
         setattr(sys.modules[module], name, value)
         return value
 
+    def advice(name):
+        if name in texts or name in home or name.startswith("__"):
+            return texts.get(name, "")
+        import difflib  # late: `import tinytorch` is to be quick
+
+        close = difflib.get_close_matches(name.lower(), [here.lower() for here in home])
+        close = [here for here in home if here.lower() in close]
+        return f"did you mean {' or '.join(close)}?" if close else ""
+
+    PUBLIC[module] = advice
+
     def is_built(name):
         try:
             fetch(name)
@@ -53,18 +68,30 @@ def public_module(module, homes, instead=None):
             return False
         return True
 
-    return fetch, lambda: sorted([*vars(sys.modules[module]), *home])
+    def names():
+        attributes = vars(sys.modules[module]).items()
+        public = [
+            name
+            for name, value in attributes
+            if name[:2] == "__" or isinstance(value, ModuleType) and value.__name__ in PUBLIC
+        ]
+        return sorted({*public, *home})
+
+    return fetch, names
 
 
-def unknown(module, name, texts, home):
-    """The AttributeError for a name that a public module does not have."""
-    text = texts.get(name, "")
-    if not text and not name.startswith("__"):
-        import difflib  # late: `import tinytorch` is to be quick
+class ImportAdvice:
+    """A finder that Python asks last: `import tinytorch.utils` and `from tinytorch.nn import LSTM`
+    fail with the text that says what to write."""
 
-        if close := difflib.get_close_matches(name.lower(), [here.lower() for here in home]):
-            text = f"did you mean {' or '.join(here for here in home if here.lower() in close)}?"
-    return missing_name(f"module {module!r}", name, text)
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        module, _, last = name.rpartition(".")
+        if text := PUBLIC.get(module, "".format)(last):
+            raise ImportError(f"{module} has no {last!r}: {text}", path=name)
+
+
+sys.meta_path.append(ImportAdvice)
 
 
 def how_to_build(name, lesson):

@@ -15,6 +15,7 @@ __getattr__, __dir__ = public_module(
         "train_bpe train_bpe_fast",
         "embeddings": "NGram RecurrentModel WindowModel bigram_counts bits_per_character "
         "name_windows nearest probabilities rnn_step sample_bigram windows witten_bell",
+        "transformers": "held_out_bits lm_loss text_batch",
         "data.texts": "load_names load_text",
         "data.gpt_files": "load_gpt save_gpt",
     },

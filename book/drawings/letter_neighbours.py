@@ -66,7 +66,7 @@ def trained():
         if step in SAVED:
             weights.append(np.round(model.embedding.weight.data.astype(float), 4))
             with no_grad():
-                loss = cross_entropy(model(x_test), y_test, "sum")
+                loss = cross_entropy(model(x_test), y_test, reduction="sum")
             bits.append(bits_per_character(loss, len(y_test)))
         optimizer.param_groups[0]["lr"] = 0.01 * (1 - step / SAVED[-1])
         optimizer.zero_grad()

@@ -427,12 +427,15 @@ def shell(request):
     return found
 
 
-SHOW = 'echo "$(command -v tito)|${TINYTORCH_ROOT-unset}|${PYTHONPATH-unset}|${VIRTUAL_ENV-unset}"'
+SHOW = (
+    'echo "$(command -v tito)|${TINYTORCH_ROOT-unset}|${PYTHONPATH-unset}|${VIRTUAL_ENV-unset}|'
+    '${OPENBLAS_NUM_THREADS-unset}${OMP_NUM_THREADS-unset}${MKL_NUM_THREADS-unset}"'
+)
 
 
 def activated(project, root):
     venv = project.root / ".venv"
-    return f"{venv / 'bin' / 'tito'}|{root}|unset|{venv}"
+    return f"{venv / 'bin' / 'tito'}|{root}|unset|{venv}|111"
 
 
 def test_activating_puts_the_root_first_and_deactivating_restores(
@@ -448,20 +451,22 @@ def test_activating_puts_the_root_first_and_deactivating_restores(
     for root in (project.root, workspace):
         file = root / "bin" / "activate-tinytorch.sh"
         run = project.run(shell, script, file, cwd=root)
-        assert run.stdout.splitlines() == [activated(project, root), "|unset|unset|unset"], (
-            run.stdout + run.stderr
-        )
+        assert run.stdout.splitlines() == [
+            activated(project, root),
+            "|unset|unset|unset|unsetunsetunset",
+        ], run.stdout + run.stderr
         run = project.run(
             shell,
             "-c",
-            f'. "$1"; deactivate_tinytorch; {SHOW}',
+            f'. "$1"; echo $OMP_NUM_THREADS; deactivate_tinytorch; {SHOW}',
             "sh",
             file,
             cwd=root,
             PYTHONPATH="/a b",
             VIRTUAL_ENV="",
+            OMP_NUM_THREADS="4",
         )
-        assert run.stdout == "|unset|/a b|\n", run.stderr
+        assert run.stdout == "4\n|unset|/a b||unset4unset\n", run.stderr
 
 
 def test_the_current_folder_decides_and_outside_any_root_the_file(
@@ -533,6 +538,9 @@ def test_activate_ps1_sets_and_restores_what_the_shell_script_does():
     for name in re.findall(r"'(\w+)'", saved):
         assert f"_TINYTORCH_OLD_{name}" in shell
     assert len(re.findall(r"'(\w+)'", saved)) == 4
+    (threads,) = re.findall(r"^\$threads = (.*)$", text, re.M)
+    names = re.findall(r"'(\w+)'", threads)
+    assert saved.endswith("+ $threads") and f"for _tt_name in {' '.join(names)}; do" in shell
     assert text.count("{") == text.count("}") and "global:deactivate_tinytorch" in text
 
 

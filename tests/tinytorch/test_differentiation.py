@@ -47,7 +47,10 @@ PROGRAMS = {
     "roots": (lambda a: a.sqrt() + a.log(), (P,)),
     "pieces": (lambda a, b: a.relu() + abs(b) + a.maximum(b) * a.minimum(0.5), (X, Y)),
     "clip and where": (lambda a: T.where(a > 0.2, a * a, -a) + a.clip(-0.5, 0.5), (X,)),
-    "reductions": (lambda a: a.max(1) + a.min(1) * a.var(1) + a.prod(axis=1) + a.mean(1), (X,)),
+    "reductions": (
+        lambda a: a.max(axis=1) + a.min(axis=1) * a.var(1) + a.prod(axis=1) + a.mean(1),
+        (X,),
+    ),
     "shapes": (
         lambda a, b: (a.reshape(2, 6) @ b.T.reshape(6, 2))[[0, 1, 0], 1:].pad(1) * 3.0,
         (X, Y),

@@ -16,6 +16,7 @@ PAGE = (HERE.parents[1] / "book" / "from_pytorch.md").read_text(encoding="utf-8"
 SECTION = PAGE.split("## What to change in a script")[1].split("\n## ")[0]
 _, TABLE, MORE = SECTION.split("| in PyTorch | here |")
 CHANGES = re.findall(r"^\| `(.+?)` \| `(.+?)` \|", TABLE, re.MULTILINE)
+PROGRAMS = (HERE / "pytorch_programs.txt").read_text(encoding="utf-8").split("\n=== ")[1:]
 FORMS = re.findall(r"`(.+?)`", "".join(re.findall(r"^\| `.+\| (`.+) \|", MORE, re.MULTILINE)))
 
 
@@ -67,5 +68,39 @@ def test_from_the_same_weights_it_learns_what_it_learns_with_pytorch(torch):
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_the_second_table_runs(form):
     x, w = Variable([[1.0, 2.0], [3.0, 5.0]]), Variable([1.0])
-    names = {"np": np, "nn": nn, "x": x, "w": w, "y": x, "labels": [1, 0], "mask": x.data > 1}
+    names = {
+        "np": np,
+        "nn": nn,
+        "model": nn.Linear(2, 1),
+        "x": x,
+        "w": w,
+        "y": x,
+        "labels": [1, 0],
+        "mask": x.data > 1,
+    }
     exec(form, names | {"where": tinytorch.where, "zeros": tinytorch.zeros})
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.split("\n")[0])
+def test_a_program_runs_after_the_edits_that_its_errors_name(program):
+    title, rest = program.split("\n", 1)
+    source, *stops = rest.split("\n! ")
+    source = re.sub(r"^(import|from) torch", r"\1 tinytorch", source, flags=re.M)
+    source = re.sub(r"^import tinytorch$", "import tinytorch as torch", source, flags=re.M)
+    for stop in stops:
+        message, *edits = stop.strip().split("\n")
+        with pytest.raises((AttributeError, ImportError, TypeError, ValueError)) as caught:
+            exec(compile(source, title, "exec"), {})
+        assert message in f"{caught.type.__name__}: {caught.value}"
+        for edit in edits:
+            theirs, ours = (part.strip().replace("\\n", "\n") for part in edit.split("=>"))
+            assert theirs in source
+            source = source.replace(theirs, ours)
+    exec(compile(source, title, "exec"), {})
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.split("\n")[0])
+def test_the_program_is_one_of_pytorch(torch, program):
+    exec(program.split("\n", 1)[1].split("\n! ")[0], {})

@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 
+from tinytorch import nn
 from tinytorch.compress import (
     FakeQuantizedLinear,
     QuantizedLinear,
@@ -19,6 +20,7 @@ from tinytorch.compress import (
     quantize_model,
     recorded_inputs,
     size_of,
+    with_lora,
 )
 from tinytorch.core.activations import ReLU
 from tinytorch.core.convolutions import Conv2d
@@ -84,10 +86,11 @@ def test_a_quantized_convolution_has_a_scale_for_each_kernel():
     assert without(x).shape == (2, 3, 5, 4)
 
 
-def test_a_layer_named_linear_is_quantized_too():
-    net = Sequential(Linear(4, 3, rng=0), ReLU(), Dense(3, 2, rng=1))
-    assert list(quantizable(net)) == ["0", "2"]
+def test_layers_of_nn_are_quantized_and_get_a_lora_too():
+    net = Sequential(Linear(4, 3, rng=0), ReLU(), Dense(3, 2, rng=1), nn.Conv2d(1, 2, 3))
+    assert list(quantizable(net)) == ["0", "2", "3"]
     assert isinstance(quantize_model(net, 8)[0], QuantizedLinear)
+    assert [type(layer).__name__ for layer in with_lora(net, 1)][::2] == ["LoRA", "LoRA"]
 
 
 def test_recording_the_inputs_leaves_nothing_behind():

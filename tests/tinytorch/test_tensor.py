@@ -298,17 +298,11 @@ def test_in_place_operators_make_a_new_tensor():
     assert np.array_equal(result.data, [1, 3]) and result.requires_grad
 
 
-@pytest.mark.parametrize("sign", ["+=", "-=", "*=", "/=", "**=", "@="])
+@pytest.mark.parametrize("sign", ["+=", "-=", "*=", "/=", "//=", "%=", "**=", "@="])
 def test_a_weight_is_not_replaced_by_a_result(sign):
     w = Variable([1.0, 2.0])
     with pytest.raises(RuntimeError, match=re.escape(f"w.data {sign} ...")):
         exec(f"w {sign} Tensor([0.5, 1.0])", {"w": w, "Tensor": Tensor})
-
-
-@pytest.mark.parametrize("sign", ["//=", "%="])
-def test_operators_that_tensors_do_not_have_replace_no_weight_either(sign):
-    with pytest.raises(TypeError, match="unsupported operand"):
-        exec(f"w {sign} 2", {"w": Variable([1.0, 2.0])})
 
 
 @pytest.mark.parametrize(
@@ -325,7 +319,7 @@ def test_operators_that_tensors_do_not_have_replace_no_weight_either(sign):
         (lambda x: x @ 2.0, ValueError, r"\(2, 3\) by \(\)"),
         (lambda x: x.sum(5), ValueError, r"no axis 5 in shape \(2, 3\)"),
         (lambda x: x.mean(-3), IndexError, "no axis -3"),
-        (lambda x: x.sum().max(1), IndexError, "no axis 1"),
+        (lambda x: x.sum().max(axis=1), IndexError, "no axis 1"),
         (lambda x: x.argmax(2), IndexError, "no axis 2"),
         (lambda x: x.sum((0, 0)), ValueError, "duplicate"),
         (lambda x: x.reshape(4, 2), ValueError, r"6 elements do not fit shape \(4, 2\)"),
@@ -466,7 +460,9 @@ def test_correction(correction):
     a = numbers((4, 5))
     same(Tensor(a).var(1, correction=correction), np.var(a, 1, ddof=correction), rtol=1e-5)
     same(
-        Tensor(a).std(0, True, correction), np.std(a, 0, ddof=correction, keepdims=True), rtol=1e-5
+        Tensor(a).std(0, keepdims=True, correction=correction),
+        np.std(a, 0, ddof=correction, keepdims=True),
+        rtol=1e-5,
     )
 
 
@@ -683,7 +679,7 @@ def test_every_operation_on_a_variable_is_recorded():
         x.sum(),
         x.mean(0),
         x.max(),
-        x.min(1),
+        x.min(axis=1),
         x.var(),
         x.std(),
         x.reshape(-1),

@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 98ba1e70c9baf8de
+# checksum: 0216f87e2e90af7d
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -403,8 +403,8 @@ class MultiHeadAttention(Module):
     Source: Vaswani et al. (2017), section 3.2.2; torch.nn.MultiheadAttention, batch first.
     """
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, causal=False, rotary=False,
-                 rng=None):
+    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, causal=False,
+                 rotary=False, rng=None):
         check_heads(embed_dim, num_heads, rotary)
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.causal, self.rotary, rng = causal, rotary, generator(rng)

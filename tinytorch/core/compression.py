@@ -1,5 +1,5 @@
 # From modules/source/22_compression/compression_dev.py by `tito export`; edit that file, not this one.
-# checksum: e5dd6b886c3a0653
+# checksum: d86a091f7b373138
 """Compression: Fewer numbers: pruning, low rank, LoRA, averages of weights, distillation."""
 
 import copy
@@ -9,7 +9,7 @@ import numpy as np
 
 from tinytorch.core.activations import log_softmax
 from tinytorch.core.differentiation import hutchinson, hvp
-from tinytorch.core.layers import Dense, Module, Sequential, generator, linear
+from tinytorch.core.layers import Dense, Linear, Module, Sequential, generator, linear
 from tinytorch.core.losses import as_float_tensor, cross_entropy
 from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.func import functional_call
@@ -323,7 +323,7 @@ class LoRA(Module):
 def with_lora(model, rank, alpha=1.0, rng=None):
     """A copy of a model with a LoRA in place of each Dense layer; nothing else is trained."""
     frozen, rng = copy.deepcopy(model).requires_grad_(False), generator(rng)
-    layers = [part for part in frozen.modules() if type(part) is Dense]
+    layers = [part for part in frozen.modules() if type(part) in (Dense, Linear)]
     return copy.deepcopy(frozen, {id(layer): LoRA(layer, rank, alpha, rng) for layer in layers})
 
 

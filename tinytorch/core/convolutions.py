@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: 869b62f011976050
+# checksum: 6356b3ec3eaf3b23
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -318,11 +318,11 @@ class Conv2d(Module):
     >>> Conv2d(3, 8, (5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7), "float32"))).shape
     (10, 8, 6, 7)
 
-    Source: torch.nn.Conv2d, except for the initial weights.
+    Source: torch.nn.Conv2d; its initial values, and nn.Conv2d's here: `fan_in_uniform`.
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, bias=True,
-                 init=xavier_uniform, rng=None):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, *,
+                 bias=True, init=xavier_uniform, rng=None):
         if in_channels < 1 or out_channels < 1:
             raise ValueError("Conv2d needs at least 1 input channel and 1 output channel, "
                              f"not {in_channels} and {out_channels}")

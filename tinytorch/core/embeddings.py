@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`; edit that file, not this one.
-# checksum: 20b422c91e5e758c
+# checksum: e7d776fe187a88ec
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -227,7 +227,7 @@ class Embedding(Module):
     Source: torch.nn.Embedding.
     """
 
-    def __init__(self, num_embeddings, embedding_dim, rng=None):
+    def __init__(self, num_embeddings, embedding_dim, *, rng=None):
         table = generator(rng).normal(size=(num_embeddings, embedding_dim))
         self.weight = Variable(table.astype(np.float32))
 

@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: fd31fa3561045b19
+# checksum: 853257de12786e04
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -13,8 +13,8 @@ from tinytorch.support.modules import ModuleMethods, cast_to, check_layer, clear
 
 __all__ = [
     "linear", "RandomState", "generator", "manual_seed", "xavier_uniform", "he_normal", "Module", "Layer", "Dense",
-    "Linear", "Sequential", "Flatten", "named_children", "traverse", "named_parameters", "state_dict",
-    "incompatible_keys", "load_state_dict", "set_training", "Dropout",
+    "fan_in_uniform", "Linear", "Sequential", "Flatten", "named_children", "traverse", "named_parameters",
+    "state_dict", "incompatible_keys", "load_state_dict", "set_training", "Dropout",
 ]
 
 
@@ -173,10 +173,11 @@ class Dense(Module):
     >>> Dense(3, 4)(Tensor([[1, 2, 3], [4, 5, 6]])).shape
     (2, 4)
 
-    Source: torch.nn.Linear, whose weight is transposed and initialized in another way.
+    Source: torch.nn.Linear, whose weight is transposed. PyTorch draws weights and biases from
+    the uniform distribution between -1 / sqrt(in_features) and 1 / sqrt(in_features).
     """
 
-    def __init__(self, in_features, out_features, bias=True, init=xavier_uniform, rng=None):
+    def __init__(self, in_features, out_features, bias=True, *, init=xavier_uniform, rng=None):
         sizes = in_features, out_features
         if not all(isinstance(size, (int, np.integer)) for size in sizes):
             raise TypeError(f"{type(self).__name__}(in_features, out_features) needs two whole "
@@ -204,8 +205,22 @@ class Dense(Module):
                 f"{self.out_features}{', bias=False' if self.bias is None else ''})")
 
 
+def fan_in_uniform(fan_in, fan_out, rng=None, shape=None):
+    """PyTorch's initial weights of linear and convolutional layers: uniform between -a and a,
+    with a = 1 / sqrt(fan_in). Arguments and result as of `xavier_uniform`."""
+    shape = (fan_in, fan_out) if shape is None else shape
+    return generator(rng).uniform(-1, 1, shape).astype(np.float32) / np.float32(fan_in**0.5)
+
+
 class Linear(Dense):
-    """PyTorch's name for Dense."""
+    """PyTorch's name for Dense, with PyTorch's initial values: weights and bias come from
+    `fan_in_uniform`."""
+
+    def __init__(self, in_features, out_features, bias=True, *, init=fan_in_uniform, rng=None):
+        rng = generator(rng)
+        super().__init__(in_features, out_features, bias, init=init, rng=rng)
+        if bias:
+            self.bias.data[...] = fan_in_uniform(in_features, 1, rng, (out_features,))
 
 
 class Sequential(Module):
@@ -242,6 +257,9 @@ class Sequential(Module):
     def __getitem__(self, index):
         chosen = self.layers[index]
         return Sequential(*chosen) if isinstance(index, slice) else chosen
+
+    def __setitem__(self, index, layer):
+        setattr(self, str(range(len(self))[index]), check_layer(layer))
 
     def __len__(self):
         return len(self.layers)
@@ -445,7 +463,7 @@ class Dropout(Module):
     Source: Srivastava et al., Dropout (2014), section 10; their p is our 1 - p.
     """
 
-    def __init__(self, p=0.5, rng=None):
+    def __init__(self, p=0.5, *, rng=None):
         if not 0 <= p < 1:
             raise ValueError("p is the probability of dropping an element, at least 0 and "
                              f"less than 1, not {p}")

@@ -1,5 +1,5 @@
 # From modules/source/04_losses/losses_dev.py by `tito export`; edit that file, not this one.
-# checksum: 1a4726c182b5242a
+# checksum: d34d37bf1c0e3712
 """Losses: Mean squared error and cross-entropy, correct for logits of any size."""
 
 import numpy as np
@@ -77,7 +77,7 @@ def reduce_losses(losses, reduction="mean"):
     return losses.mean()
 
 
-def mse_loss(prediction, target, reduction="mean"):
+def mse_loss(prediction, target, *, reduction="mean"):
     """The squared error, (prediction - target) squared.
 
     prediction  Tensor, array or list; integers become float32
@@ -111,7 +111,7 @@ def check_probabilities(target):
             "or a number in between")
 
 
-def binary_cross_entropy_with_logits(logits, target, reduction="mean"):
+def binary_cross_entropy_with_logits(logits, target, *, reduction="mean"):
     """The negative log-likelihood of yes or no, in nats, if sigmoid(logit) is the probability
     of yes.
 
@@ -177,7 +177,9 @@ def as_labels(labels, shape):
     if labels.shape == shape and labels.size:
         raise ValueError(f"labels and logits both have shape {shape}: labels are class "
                          f"numbers, one per row, of shape {shape[:-1]}\n"
-                         "from one-hot rows take labels.argmax(-1)")
+                         + ("from one-hot rows take labels.argmax(-1)"
+                            if np.isin(labels, (0, 1)).all() else "for probabilities write "
+                            "-(p * log_softmax(logits)).sum(-1).mean()"))
     if labels.dtype.kind not in "iu" and labels.size:
         raise TypeError(f"labels are class numbers, integers from 0 to {shape[-1] - 1}; yours "
                         f"are {labels.dtype}, the first is {labels.flat[0]}, of shape "
@@ -260,7 +262,7 @@ def cross_entropy_forward(logits, labels, smoothing):
     return total - true
 
 
-def cross_entropy(logits, labels, reduction="mean", label_smoothing=0.0):
+def cross_entropy(logits, labels, *, reduction="mean", label_smoothing=0.0):
     """The cross-entropy of the true classes, in nats, if softmax(logits) are the probabilities.
 
     logits           Tensor, array or list of real numbers, shape (..., classes); not
@@ -294,15 +296,15 @@ def cross_entropy(logits, labels, reduction="mean", label_smoothing=0.0):
 class MSELoss(OptionsOnly):
     """`mse_loss` with a fixed reduction.
 
-    >>> MSELoss("sum")(Tensor([1.0, 2.0]), [0.0, 0.0])
+    >>> MSELoss(reduction="sum")(Tensor([1.0, 2.0]), [0.0, 0.0])
     Tensor(5.)
     """
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, *, reduction="mean"):
         self.reduction = reduction
 
     def __call__(self, prediction, target):
-        return mse_loss(prediction, target, self.reduction)
+        return mse_loss(prediction, target, reduction=self.reduction)
 
     def __repr__(self):
         return f"MSELoss(reduction={self.reduction!r})"
@@ -315,11 +317,11 @@ class BCEWithLogitsLoss(OptionsOnly):
     Tensor(0.6931472)
     """
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, *, reduction="mean"):
         self.reduction = reduction
 
     def __call__(self, logits, target):
-        return binary_cross_entropy_with_logits(logits, target, self.reduction)
+        return binary_cross_entropy_with_logits(logits, target, reduction=self.reduction)
 
     def __repr__(self):
         return f"BCEWithLogitsLoss(reduction={self.reduction!r})"
@@ -329,8 +331,8 @@ class CrossEntropyLoss(OptionsOnly):
     """`cross_entropy` with a fixed reduction and label smoothing, stored in the attributes
     `reduction` and `label_smoothing`.
 
-    CrossEntropyLoss(reduction, label_smoothing)(logits, labels) is cross_entropy(logits,
-    labels, reduction, label_smoothing), with the same defaults.
+    CrossEntropyLoss(**options)(logits, labels) is cross_entropy(logits, labels, **options),
+    with the same defaults.
 
     >>> loss = CrossEntropyLoss(label_smoothing=0.1)
     >>> loss
@@ -341,12 +343,13 @@ class CrossEntropyLoss(OptionsOnly):
     Source: torch.nn.CrossEntropyLoss.
     """
 
-    def __init__(self, reduction="mean", label_smoothing=0.0):
+    def __init__(self, *, reduction="mean", label_smoothing=0.0):
         self.reduction = reduction
         self.label_smoothing = label_smoothing
 
     def __call__(self, logits, labels):
-        return cross_entropy(logits, labels, self.reduction, self.label_smoothing)
+        return cross_entropy(logits, labels, reduction=self.reduction,
+                             label_smoothing=self.label_smoothing)
 
     def __repr__(self):
         return (f"CrossEntropyLoss(reduction={self.reduction!r}, "

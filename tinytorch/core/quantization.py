@@ -1,11 +1,12 @@
 # From modules/source/21_quantization/quantization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 684195f13da8dfce
+# checksum: a62d04ecfa77f9b2
 """Quantization: Fewer bits for each weight, and what is really gained."""
 
 import copy
 
 import numpy as np
 
+from tinytorch import nn
 from tinytorch.core.autograd import derivative
 from tinytorch.core.convolutions import Conv2d, conv2d
 from tinytorch.core.embeddings import Embedding, embedding
@@ -252,7 +253,7 @@ class QuantizedConv2d(Module):
 
 
 QUANTIZED = {Dense: QuantizedLinear, Linear: QuantizedLinear, Embedding: QuantizedEmbedding,
-             Conv2d: QuantizedConv2d}
+             Conv2d: QuantizedConv2d, nn.Conv2d: QuantizedConv2d}
 
 
 def quantizable(model):

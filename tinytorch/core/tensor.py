@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6deb01207fb7f79e
+# checksum: 242018f37e6598ab
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import math
@@ -90,7 +90,7 @@ class Tensor(TensorMethods):
     def mean(self, axis=None, keepdims=False):
         return self.sum(axis, keepdims) / count_along(self, axis)
 
-    def var(self, axis=None, keepdims=False, correction=0):
+    def var(self, axis=None, *, keepdims=False, correction=0):
         return var(self, axis, keepdims, correction)
 
     def reshape(self, *shape):

@@ -18,4 +18,12 @@ __getattr__, __dir__ = public_module(
         "GaussianNoise channel_statistics shift one_hot digits mnist fashion_mnist cifar10 "
         "parse_idx fetch data_folder moons circles spirals xor",
     },
+    {
+        "write DataLoader(dataset, sampler=indices), any iterable of indices": "Sampler "
+        "RandomSampler SequentialSampler BatchSampler WeightedRandomSampler SubsetRandomSampler",
+        "write a Dataset, with a length": "IterableDataset",
+        "write a Dataset whose __getitem__ reads from both": "ConcatDataset ChainDataset",
+        "write collate": "default_collate",
+        "the transforms are in tinytorch.data itself": "transforms",
+    },
 )

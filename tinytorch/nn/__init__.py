@@ -15,10 +15,11 @@ __getattr__, __dir__ = public_module(
         "activations": "relu sigmoid tanh gelu softmax log_softmax "
         "ReLU Sigmoid Tanh Softmax LogSoftmax",
         "layers": "Module Layer Dense Linear Sequential Flatten Dropout summary manual_seed "
-        "xavier_uniform he_normal",
+        "xavier_uniform he_normal fan_in_uniform",
         "losses": "mse_loss binary_cross_entropy_with_logits cross_entropy "
         "MSELoss BCEWithLogitsLoss CrossEntropyLoss",
-        "convolutions": "conv2d max_pool2d avg_pool2d Conv2d MaxPool2d AvgPool2d",
+        "convolutions": "conv2d max_pool2d avg_pool2d MaxPool2d AvgPool2d",
+        "nn.convolution": "Conv2d",
         "normalization": "layer_norm rms_norm batch_norm LayerNorm RMSNorm BatchNorm1d BatchNorm2d",
         "embeddings": "embedding Embedding",
         "attention": "scaled_dot_product_attention MultiHeadAttention LearnedPositions",
@@ -42,6 +43,8 @@ __getattr__, __dir__ = public_module(
         "write MultiHeadAttention(embed_dim, num_heads), self-attention, batch first": ""
         "MultiheadAttention",
         "clip_grad_norm_ is in tinytorch.optim": "utils",
+        "write (a * b).sum(-1) / ((a * a).sum(-1) * (b * b).sum(-1)).clip(1e-16).sqrt()": ""
+        "CosineSimilarity",
         "DataParallel is in tinytorch.core.acceleration: several processes train one model": ""
         "DataParallel DistributedDataParallel parallel",
         "write TransformerBlock, which is pre-norm and causal": "TransformerEncoderLayer",

@@ -57,6 +57,9 @@ class ModuleList(Module):
         for module in modules:
             self.append(module)
 
+    def __add__(self, other):
+        return ModuleList([*self, *other])
+
     def members(self):
         """The modules, as a list."""
         return [part for name, part in vars(self).items() if name.isdigit()]
@@ -122,7 +125,7 @@ class ModuleDict(Module):
         return [(name, part) for name, part in vars(self).items() if is_module(part)]
 
 
-def dropout(x, p=0.5, training=True, rng=None):
+def dropout(x, p=0.5, training=True, *, rng=None):
     """Set each element to 0 with probability `p`, and divide the others by 1 - p.
 
     x         Tensor of floating-point numbers
@@ -137,4 +140,4 @@ def dropout(x, p=0.5, training=True, rng=None):
 
     Source: torch.nn.functional.dropout.
     """
-    return Dropout(p, rng).train(training)(x)
+    return Dropout(p, rng=rng).train(training)(x)

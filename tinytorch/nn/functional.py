@@ -30,7 +30,9 @@ __getattr__, __dir__ = public_module(
         "write relu or gelu": "elu selu silu mish relu6 hardswish",
         "write (1 + x.exp()).log()": "softplus",
         "write -binary_cross_entropy_with_logits(x, ones(x.shape), 'none')": "logsigmoid",
-        "write x.pad(...)": "pad",
+        "write x.pad(...), with NumPy's widths: one pair for each axis, the last axis last": "pad",
+        "write (a * b).sum(-1) / ((a * a).sum(-1) * (b * b).sum(-1)).clip(1e-16).sqrt()": ""
+        "cosine_similarity",
         "write x / (x * x).sum(axis=-1, keepdims=True).sqrt()": "normalize",
         "write x.mean(axis=(2, 3))": "adaptive_avg_pool2d",
         "this library has no such function": "group_norm "

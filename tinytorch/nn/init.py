@@ -8,7 +8,7 @@ from tinytorch.lazy import public_module
 
 __getattr__, __dir__ = public_module(
     __name__,
-    {"layers": "xavier_uniform he_normal"},
+    {"layers": "xavier_uniform he_normal fan_in_uniform"},
     {
         "write Linear(in, out, init=xavier_uniform), or w.data[...] = xavier_uniform(*w.shape)": ""
         "xavier_uniform_ xavier_normal_ orthogonal_",

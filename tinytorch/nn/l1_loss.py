@@ -4,7 +4,7 @@ from tinytorch.core.losses import as_float_tensor, as_target, reduce_losses
 from tinytorch.support.arguments import OptionsOnly
 
 
-def l1_loss(prediction, target, reduction="mean"):
+def l1_loss(prediction, target, *, reduction="mean"):
     """The absolute error |prediction - target|, in their unit. One prediction that is far off
     counts less than in `mse_loss`, where its error is squared.
 
@@ -29,15 +29,15 @@ def l1_loss(prediction, target, reduction="mean"):
 class L1Loss(OptionsOnly):
     """`l1_loss` with a fixed reduction.
 
-    >>> L1Loss("sum")([1.0, 2.0], [0.0, 5.0])
+    >>> L1Loss(reduction="sum")([1.0, 2.0], [0.0, 5.0])
     Tensor(4.)
     """
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, *, reduction="mean"):
         self.reduction = reduction
 
     def __call__(self, prediction, target):
-        return l1_loss(prediction, target, self.reduction)
+        return l1_loss(prediction, target, reduction=self.reduction)
 
     def __repr__(self):
         return f"L1Loss(reduction={self.reduction!r})"

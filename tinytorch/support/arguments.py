@@ -160,12 +160,13 @@ def check_optimizer(optimizer):
 
 class OptionsOnly:
     """A loss takes options when it is made, and data when it is called. Refuses data where it is
-    made, as in CrossEntropyLoss(outputs, labels)."""
+    made, as in CrossEntropyLoss(outputs, labels). One array would be PyTorch's `weight`: `__init__`
+    refuses it."""
 
     def __new__(cls, *arguments, **options):
-        for data in filter(is_array, arguments):
+        if len(arguments) > 1 and is_array(arguments[0]):
             raise TypeError(
-                f"{cls.__name__}(...) takes options, and was given {described(data)}\n"
+                f"{cls.__name__}(...) takes options, and was given {described(arguments[0])}\n"
                 f"make the loss first, then call it: {cls.__name__}()(outputs, targets)"
             )
         return super().__new__(cls)

@@ -35,6 +35,11 @@ def as_array(data, requires_grad=False):
 
     Source: the same rule as torch.tensor, except for a bare int.
     """
+    if not isinstance(requires_grad, (bool, np.bool_)):
+        raise TypeError(
+            f"requires_grad is {requires_grad!r:.60}, neither True nor False\n"
+            "Tensor(data) takes the numbers themselves; for a shape write zeros(2, 3)"
+        )
     array = copy_of(data)
     is_float = array.dtype.kind == "f"
     if not isinstance(data, np.ndarray) and (is_float or array.ndim == 0 and array.dtype != bool):
@@ -176,6 +181,11 @@ def explain_error(error, op, arrays, options, common_shape):
             common_shape(*shapes)
         except ValueError as clearer:
             return clearer
+    if op in (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert):
+        return TypeError(
+            f"& | ^ and ~ are for integers, True and False, not {arrays[0].dtype}\n"
+            "comparisons need brackets: (x > 0) & (x < 1)"
+        )
     kind = next(k for k in (IndexError, ValueError, TypeError) if isinstance(error, k))
     name = op.__name__.removesuffix("_forward")
     return kind(f"{name} of shape{'s' * (len(shapes) > 1)} {', '.join(map(str, shapes))}: {error}")

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-def tensor(data, dtype=None, requires_grad=False):
+def tensor(data, *, dtype=None, requires_grad=False):
     """A new tensor that holds a copy of `data`; see `Tensor` for the dtype where none is given.
 
     >>> tensor([1, 2], dtype=np.float32)
@@ -54,7 +54,7 @@ def ones(*shape, dtype=np.float32, requires_grad=False):
     return Tensor(np.ones(as_tuple(shape), dtype), requires_grad)
 
 
-def full(shape, fill_value, dtype=None, requires_grad=False):
+def full(shape, fill_value, *, dtype=None, requires_grad=False):
     """A tensor of that shape with the same number everywhere.
 
     shape       tuple
@@ -67,7 +67,7 @@ def full(shape, fill_value, dtype=None, requires_grad=False):
     return Tensor(np.full(as_tuple((shape,)), fill_value, dtype), requires_grad)
 
 
-def arange(start, end=None, step=1, dtype=None, requires_grad=False):
+def arange(start, end=None, step=1, *, dtype=None, requires_grad=False):
     """The numbers start, start + step, ... before `end`: whole numbers if all three are.
 
     >>> arange(3), arange(0.0, 1.0, 0.5)
@@ -80,7 +80,7 @@ def arange(start, end=None, step=1, dtype=None, requires_grad=False):
     return Tensor(array.astype(array.dtype if dtype is None else dtype), requires_grad)
 
 
-def linspace(start, end, steps, dtype=np.float32, requires_grad=False):
+def linspace(start, end, steps, *, dtype=np.float32, requires_grad=False):
     """`steps` numbers at equal distances from `start` to `end`, both included.
 
     >>> linspace(0, 1, 3)
@@ -89,7 +89,7 @@ def linspace(start, end, steps, dtype=np.float32, requires_grad=False):
     return Tensor(np.linspace(start, end, steps).astype(dtype), requires_grad)
 
 
-def eye(n, m=None, dtype=np.float32, requires_grad=False):
+def eye(n, m=None, *, dtype=np.float32, requires_grad=False):
     """The identity matrix of shape (n, n), or (n, m): 1 on the diagonal, 0 elsewhere.
 
     >>> eye(2)
@@ -120,7 +120,8 @@ def rand(*shape, rng=None, dtype=np.float32, requires_grad=False):
     """
     drawn = np.asarray(random_generator(rng).random(as_tuple(shape)), dtype)
     # rounding to float32 may give 1, which is not below 1
-    return Tensor(np.minimum(drawn, np.nextafter(dtype(1), dtype(0))), requires_grad)
+    below = np.nextafter(np.ones((), drawn.dtype), np.zeros((), drawn.dtype))
+    return Tensor(np.minimum(drawn, below), requires_grad)
 
 
 def random_generator(rng):

@@ -130,6 +130,9 @@ def register_others(derivative):
     derivative(cumsum_forward, cumsum_rule)
     derivative(prod_forward, prod_rule)
     derivative(clone_forward, lambda g, out, x: g)
+    derivative(
+        np.remainder, lambda g, out, x, y: g, lambda g, out, x, y: -g * np.floor_divide(x, y)
+    )
     derivative(cast_forward, lambda g, out, x, like: g, None)  # the engine casts `g` back
 
 

@@ -244,6 +244,10 @@ class ModuleMethods(NumPyNames):
         """The same as to(np.float64)."""
         return self.to(np.float64)
 
+    def cpu(self):
+        """This module: there is one device, the processor."""
+        return self
+
     def cuda(self, device=None):
         """Refused: there is one device, the processor."""
         return self.to("cuda" if device is None else device)
@@ -429,6 +433,7 @@ def functional_call(module, parameters, *inputs):
 
     parameters  a Tensor of shape (n,), with all parameters of the module one after the other, in
                 the order of `module.parameters()`; or {name: Tensor}, the parameters to replace
+    inputs      of the module; one tuple of them, as in PyTorch, is the same
     returns     what the module returns, recorded as a function of `parameters`
 
     ValueError when the numbers do not fit the module.
@@ -440,6 +445,8 @@ def functional_call(module, parameters, *inputs):
 
     Source: torch.func.functional_call, which takes {name: Tensor} only.
     """
+    if len(inputs) == 1 and isinstance(inputs[0], tuple):
+        inputs = inputs[0]
     named = dict(module.named_parameters())
     if not isinstance(parameters, dict):
         parameters = split_vector(parameters, named)

@@ -35,7 +35,12 @@ from tinytorch.support.forward import (
     sum_forward,
     take_forward,
 )
-from tinytorch.support.missing_names import TENSOR, NumPyNames, missing_name, texts_by_name
+from tinytorch.support.missing_names import (
+    TENSOR,
+    NumPyNames,
+    only_values,
+    texts_by_name,
+)
 
 __all__ = ["TensorMethods", "operand", "record", "recording"]
 
@@ -46,6 +51,11 @@ REFLECTED = {  # array + x is np.add(array, x): what of `x` computes it
     np.divide: "__rtruediv__",
     np.power: "__rpow__",
     np.matmul: "__rmatmul__",
+    np.floor_divide: "__rfloordiv__",
+    np.remainder: "__rmod__",
+    np.bitwise_and: "__rand__",
+    np.bitwise_or: "__ror__",
+    np.bitwise_xor: "__rxor__",
     np.equal: "__eq__",
     np.not_equal: "__ne__",
     np.less: "__gt__",
@@ -119,10 +129,28 @@ def operand(x):
         return x.item()  # np.sqrt(64) counts as a Python number, which takes the tensor's dtype
     if isinstance(x, (list, tuple)):
         return as_array(x)
+    if isinstance(x, int):
+        return int(x)  # the size of a tensor
     raise TypeError(f"cannot compute with {x!r:.60}: a Tensor, an array or a number is needed")
 
 
 # the methods
+
+
+class Size(int):
+    """The number of elements of a tensor, an int; x.size() and x.size(0) are what they are in
+    PyTorch, the shape and one of its lengths."""
+
+    def __new__(cls, array):
+        size = super().__new__(cls, array.size)
+        size.shape = array.shape
+        return size
+
+    def __call__(self, axis=None):
+        return self.shape if axis is None else self.shape[axis]
+
+    def __reduce__(self):
+        return int, (int(self),)
 
 
 class TensorMethods(NumPyNames):
@@ -134,10 +162,11 @@ class TensorMethods(NumPyNames):
     """
 
     __slots__ = ("data", "grad", "requires_grad", "creator", "__weakref__")
+    _instead = INSTEAD
 
     shape = property(lambda self: self.data.shape, doc="The length of each axis, a tuple.")
     ndim = property(lambda self: self.data.ndim, doc="The rank: how many axes.")
-    size = property(lambda self: self.data.size, doc="How many elements.")
+    size = property(lambda self: Size(self.data), doc="How many elements.")
     dtype = property(lambda self: self.data.dtype, doc="The NumPy dtype of the elements.")
 
     # operators, with tensors, arrays and Python numbers on either side
@@ -163,6 +192,19 @@ class TensorMethods(NumPyNames):
     def __matmul__(self, other): return self._apply(np.matmul, self, other)
     def __rmatmul__(self, other): return self._apply(np.matmul, other, self)
     def __imatmul__(self, other): return self._update(np.matmul, other, "@=")
+    def __floordiv__(self, other): return self._apply(np.floor_divide, self, other)
+    def __ifloordiv__(self, other): return self._update(np.floor_divide, other, "//=")
+    def __rfloordiv__(self, other): return self._apply(np.floor_divide, other, self)
+    def __mod__(self, other): return self._apply(np.remainder, self, other)
+    def __imod__(self, other): return self._update(np.remainder, other, "%=")
+    def __rmod__(self, other): return self._apply(np.remainder, other, self)
+    def __and__(self, other): return self._apply(np.bitwise_and, self, other)
+    def __rand__(self, other): return self._apply(np.bitwise_and, other, self)
+    def __or__(self, other): return self._apply(np.bitwise_or, self, other)
+    def __ror__(self, other): return self._apply(np.bitwise_or, other, self)
+    def __xor__(self, other): return self._apply(np.bitwise_xor, self, other)
+    def __rxor__(self, other): return self._apply(np.bitwise_xor, other, self)
+    def __invert__(self): return self._apply(np.invert, self)
     def __neg__(self): return self._apply(np.negative, self)
     def __abs__(self): return self._apply(np.absolute, self)
 
@@ -208,14 +250,16 @@ class TensorMethods(NumPyNames):
     def sum(self, axis=None, keepdims=False):
         return self._apply(sum_forward, self, axis=axis, keepdims=keepdims)
 
-    def max(self, axis=None, keepdims=False):
-        return self._apply(max_forward, self, axis=axis, keepdims=keepdims)
+    def max(self, *position, axis=None, keepdims=None):
+        axis = only_values("max", position, axis, keepdims)
+        return self._apply(max_forward, self, axis=axis, keepdims=bool(keepdims))
 
-    def min(self, axis=None, keepdims=False):
-        return self._apply(min_forward, self, axis=axis, keepdims=keepdims)
+    def min(self, *position, axis=None, keepdims=None):
+        axis = only_values("min", position, axis, keepdims)
+        return self._apply(min_forward, self, axis=axis, keepdims=bool(keepdims))
 
-    def std(self, axis=None, keepdims=False, correction=0):
-        return self.var(axis, keepdims, correction).sqrt()
+    def std(self, axis=None, *, keepdims=False, correction=0):
+        return self.var(axis, keepdims=keepdims, correction=correction).sqrt()
 
     # the elements in another shape, or some of them
 
@@ -272,17 +316,26 @@ class TensorMethods(NumPyNames):
         out.grad = out.creator = None
         return out
 
-    def backward(self, gradient=None, retain_graph=False):
-        """Compute the gradient of this scalar for every tensor it was computed from."""
+    def backward(self, gradient=None, retain_graph=False, create_graph=False):
+        """Compute the gradient of this scalar for every tensor it was computed from.
+
+        create_graph   only False: gradients are arrays. hvp and hessian of tinytorch.func compute
+                       second derivatives
+        """
+        if create_graph:
+            raise ValueError(
+                "backward(create_graph=True) would record the gradient, and x.grad is an array\n"
+                "for second derivatives write hvp or hessian, from tinytorch.func"
+            )
         return autograd_lesson().backward(self, gradient, retain_graph)
 
     # what Python and NumPy ask for, and PyTorch's names
 
     def __getattr__(self, name):
         """Python calls this for a name that it does not find."""
-        if name in INSTEAD:
-            raise missing_name(f"{type(self).__name__!r} object", name, INSTEAD[name])
-        return object.__getattribute__(self, name)  # raises Python's own error
+        if name == "cpu":  # as in x.cpu().numpy()
+            return lambda: self
+        return super().__getattr__(name)
 
     def item(self):
         """The one number in this tensor, as a Python number."""
@@ -307,6 +360,18 @@ class TensorMethods(NumPyNames):
 
     def __float__(self):
         return float(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __index__(self):
+        """What list[x], range(x) and np.zeros(x) use: one integer."""
+        if self.data.size != 1 or self.dtype.kind not in "iu":
+            raise TypeError(
+                f"an index or a length is one integer, not a tensor of {self.dtype} and shape "
+                f"{self.shape}: write int(x), or x.tolist()"
+            )
+        return self.data.item()
 
     def __bool__(self):
         if self.data.size != 1:
@@ -394,18 +459,22 @@ class TensorMethods(NumPyNames):
         """False where a number is 0, True elsewhere: nothing is recorded."""
         return self._cast(np.bool_)
 
-    def to(self, target):
+    def to(self, *where, device=None, dtype=None):
         """`x` itself for "cpu", the one device; for a NumPy dtype the numbers cast to it.
 
         >>> from tinytorch import Tensor
         >>> Tensor([1, 2]).to("cpu").to(np.float32)
         Tensor([1., 2.])
         """
-        if target == "cpu":
-            return self
-        if isinstance(target, str) and target.split(":")[0] in ("cuda", "mps", "xpu", "meta"):
-            raise ValueError(f"there is no {target!r}: the one device is 'cpu'. Leave .to(...) out")
-        return self._cast(target)
+        out = self
+        for target in (*where, device, dtype):
+            if isinstance(target, str) and target.split(":")[0] in ("cuda", "mps", "xpu", "meta"):
+                raise ValueError(
+                    f"there is no {target!r}: the one device is 'cpu'. Leave .to(...) out"
+                )
+            if target is not None and not (isinstance(target, str) and target == "cpu"):
+                out = out._cast(target.dtype if isinstance(target, TensorMethods) else target)
+        return out
 
     def requires_grad_(self, requires_grad=True):
         """Set `requires_grad` of this tensor, which must not be a result. Returns the tensor."""

@@ -276,7 +276,7 @@ class Tensor(TensorMethods):
     def mean(self, axis=None, keepdims=False):
         return self.sum(axis, keepdims) / count_along(self, axis)
 
-    def var(self, axis=None, keepdims=False, correction=0):
+    def var(self, axis=None, *, keepdims=False, correction=0):
         return var(self, axis, keepdims, correction)
 
     def reshape(self, *shape):

@@ -1477,7 +1477,7 @@ def test_dropout_of_other_probabilities_shapes_and_magnitudes():
                 f"{case}: slices along axis {axis} are {alike:.0%} alike"
             )
         expect(given.data, x, f"{case}: the input afterwards")
-        again = Dropout(p, generator(3))(given)
+        again = Dropout(p, rng=generator(3))(given)
         expect(again.data, numbers, f"{case}: the result from an equal generator")
         assert not np.array_equal(layer(given).data, numbers), (
             f"{case}: the second call drew the same mask"

@@ -230,7 +230,7 @@ def test_squared_errors_of_known_numbers():
     target = [[1.0, 4.0, -2.0], [-2.5, 0.0, 3.5]]
     squares = np.array([[0, 4, 1], [9, 0, 0.25]])
     for reduction, wanted in [("none", squares), ("sum", 14.25), ("mean", 2.375)]:
-        out = mse_loss(Tensor(prediction), Tensor(target), reduction)
+        out = mse_loss(Tensor(prediction), Tensor(target), reduction=reduction)
         case = f"mse_loss with {reduction!r}, for the squares {squares.tolist()},"
         tensor(out, "mse_loss(...)")
         cause = ""
@@ -261,7 +261,7 @@ def test_a_column_against_a_row_is_refused():
 def test_no_dtype_wraps_around_or_widens():
     pixels, target = np.array([3, 250, 7], "uint8"), np.array([5, 10, 7], "uint8")
     expect(
-        mse_loss(pixels, target, "none"),
+        mse_loss(pixels, target, reduction="none"),
         [4, 57600, 0],
         "the losses of uint8 3 against 5, 250 against 10 and 7 against 7",
         {
@@ -281,11 +281,11 @@ def test_the_squared_error_is_recorded_and_changes_nothing():
     prediction = Tensor([[1.0, 2.0, 4.0]], requires_grad=True)
     target = np.array([[3.0, 2.0, 5.0]], "float32")
     for reduction in ("mean", "sum", "none"):
-        assert mse_loss(prediction, target, reduction).requires_grad, (
+        assert mse_loss(prediction, target, reduction=reduction).requires_grad, (
             "the prediction has requires_grad=True, but the loss does not: use Tensor "
             "operations"
         )
-    found = mse_loss(prediction, target, "sum")
+    found = mse_loss(prediction, target, reduction="sum")
     expect(found.data, 5, "(1 - 3)**2 + (2 - 2)**2 + (4 - 5)**2")
     expect(prediction.data, [[1, 2, 4]], "after mse_loss, the prediction")
     expect(target, [[3, 2, 5]], "after mse_loss, the target")
@@ -314,7 +314,7 @@ def test_squared_errors_of_other_inputs():
         (Tensor([[200, 7]]), [[0.5, 7]], [[39800.25, 0]]),
         (np.zeros((0, 2), "float32"), np.zeros((0, 2)), np.zeros((0, 2))),
     ]:
-        out = mse_loss(prediction, target, "none")
+        out = mse_loss(prediction, target, reduction="none")
         expect(out.data, right, f"{prediction} against {target}", dtype="float32")
     for ours, theirs in [
         ((1, 4), (4,)),
@@ -334,14 +334,15 @@ def test_binary_cross_entropy_of_known_probabilities():
     )
     target = [[1, 1, 0], [0, 0, 1]]
     wanted = -np.log([[0.25, 0.8, 0.5], [0.9, 0.4, 0.75]])
-    found = binary_cross_entropy_with_logits(Tensor(logits), target, "none")
+    found = binary_cross_entropy_with_logits(Tensor(logits), target, reduction="none")
     assert found.shape == (2, 3), f"'none' keeps the shape (2, 3), yours is {found.shape}"
     assert np.allclose(found.data, wanted, rtol=1e-9, atol=0), (
         "for the probabilities of yes [[.25, .8, .5], [.1, .6, .75]] and the outcomes "
         f"{target}, the losses should be {wanted}, yours are {found.data}"
     )
     for reduction, number in [("mean", wanted.mean()), ("sum", wanted.sum())]:
-        out = float(binary_cross_entropy_with_logits(Tensor(logits), target, reduction))
+        losses = binary_cross_entropy_with_logits(Tensor(logits), target, reduction=reduction)
+        out = float(losses)
         cause = factor(out, number, 3, "all 6 elements")
         expect(out, number, f"the {reduction} over 6 elements", cause, near=(0, 1e-9))
     out = float(binary_cross_entropy_with_logits(Tensor(logits), target))
@@ -352,7 +353,7 @@ def test_huge_logits_have_finite_losses():
     z = np.array([1000.0, 1000.0, -1000.0, -1000.0, 100.0, -100.0, 20.0, -20.0], "float32")
     y = np.array([0, 1, 0, 1, 0, 1, 0, 1], "float32")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        found = binary_cross_entropy_with_logits(Tensor(z), y, "none").data
+        found = binary_cross_entropy_with_logits(Tensor(z), y, reduction="none").data
     wanted = [1000, 0, 0, 1000, 100, 100, 20, 20]
     assert np.isfinite(found).all(), (
         f"logits {z} give {found}: something overflowed; exp(-|z|) cannot"
@@ -365,7 +366,7 @@ def test_huge_logits_have_finite_losses():
 
 def test_the_loss_is_not_flat_where_the_network_is_sure_and_wrong():
     z = np.array([0.0, 17.0, 20.0, 30.0], "float32")
-    found = binary_cross_entropy_with_logits(Tensor(z), np.zeros(4), "none").data
+    found = binary_cross_entropy_with_logits(Tensor(z), np.zeros(4), reduction="none").data
     expect(found[0], np.log(2), "the loss for y = 0 and z = 0", near=(1e-5, 1e-8))
     steps = found[2:] - found[1:-1]
     assert np.allclose(steps, [3, 10], rtol=1e-4, atol=0), (
@@ -381,7 +382,7 @@ def test_targets_may_be_probabilities():
     p = 1 / (1 + np.exp(-z))
     yes, no = -y * np.log(p), -(1 - y) * np.log(1 - p)
     expect(
-        binary_cross_entropy_with_logits(Tensor(z), y, "none").data,
+        binary_cross_entropy_with_logits(Tensor(z), y, reduction="none").data,
         yes + no,
         f"the losses of logits {z.tolist()} and targets {y.tolist()}",
         {"add the term for no, -(1 - y) log(1 - p)": yes, "add the term for yes": no},
@@ -391,13 +392,13 @@ def test_targets_may_be_probabilities():
 
 def test_swapping_yes_and_no_keeps_the_loss():
     z, y = np.array([-2.0, 0.5, 3.0, -0.25]), np.array([1.0, 0.2, 0.0, 0.7])
-    one = binary_cross_entropy_with_logits(Tensor(z), y, "none").data
-    other = binary_cross_entropy_with_logits(Tensor(-z), 1 - y, "none").data
+    one = binary_cross_entropy_with_logits(Tensor(z), y, reduction="none").data
+    other = binary_cross_entropy_with_logits(Tensor(-z), 1 - y, reduction="none").data
     assert np.allclose(one, other, rtol=1e-9, atol=0), (
         "yes with logit z and no with logit -z should have the same loss, yours are "
         f"{one} and {other}"
     )
-    even = binary_cross_entropy_with_logits(Tensor([0.0, 0.0]), [0, 1], "none").data
+    even = binary_cross_entropy_with_logits(Tensor([0.0, 0.0]), [0, 1], reduction="none").data
     assert np.allclose(even, 0.6931472, rtol=1e-6, atol=0), (
         "at logit 0 the loss should be log 2 = 0.6931 nats for yes and for no, yours is "
         f"{even}: is it the natural logarithm?"
@@ -408,7 +409,7 @@ def test_the_derivative_is_right_at_the_kink():
     y = np.array([0.0, 1.0, 0.3, 0.0, 1.0])
     z = np.array([0.0, 0.0, 0.0, 2.0, -3.0])
     logits = Tensor(z, requires_grad=True)
-    out = binary_cross_entropy_with_logits(logits, y, "none")
+    out = binary_cross_entropy_with_logits(logits, y, reduction="none")
     found, wanted = recorded_derivative(out, logits), 1 / (1 + np.exp(-z)) - y
     assert np.allclose(found[3:], wanted[3:], atol=1e-6), (
         f"the derivative at z = 2, -3 for y = 0, 1 should be sigmoid(z) - y = {wanted[3:]}; "
@@ -444,7 +445,7 @@ def test_binary_losses_are_recorded_and_keep_their_dtype():
         logits = Tensor(np.array([1.5, -2.0, 0.0], dtype), requires_grad=True)
         target = np.array([0.0, 1.0, 1.0])
         for reduction in ("mean", "sum", "none"):
-            out = binary_cross_entropy_with_logits(logits, target, reduction)
+            out = binary_cross_entropy_with_logits(logits, target, reduction=reduction)
             assert out.requires_grad, (
                 "the logits have requires_grad=True, but the loss does not: use Tensor "
                 "operations"
@@ -455,8 +456,9 @@ def test_binary_losses_are_recorded_and_keep_their_dtype():
             )
         expect(logits.data, [1.5, -2, 0], "after the loss, the logits")
         expect(target, [0, 1, 1], "after the loss, the target")
+    small = np.array([3, 0], "uint8")
     expect(
-        binary_cross_entropy_with_logits(np.array([3, 0], "uint8"), [0, 1], "none").data,
+        binary_cross_entropy_with_logits(small, [0, 1], reduction="none").data,
         [3.0485873, 0.6931472],
         "the losses of uint8 logits 3 and 0",
         "in uint8 -3 is 253, convert to floating point first",
@@ -487,7 +489,7 @@ def test_binary_losses_of_other_inputs():
             )
             case = f"{word!r}, logits {z}, targets {y}"
             expect(out.data, wanted, case, near=1e-9, dtype="float64")
-    whole = binary_cross_entropy_with_logits([[2, -5]], [[True, False]], "none")
+    whole = binary_cross_entropy_with_logits([[2, -5]], [[True, False]], reduction="none")
     wanted, case = [[0.1269280, 0.0067153]], "2 for yes, -5 for no"
     expect(whole.data, wanted, case, near=(1e-4, 1e-8), dtype="float32")
 
@@ -938,7 +940,7 @@ def test_row_losses_of_other_inputs():
 def recorded_labels(logits, labels):
     """The labels that cross_entropy(logits, labels) recorded, read after `labels` was filled
     with 1."""
-    node = cross_entropy(logits, labels, "none").creator
+    node = cross_entropy(logits, labels, reduction="none").creator
     labels[:] = 1
     return node.options["labels"]
 
@@ -950,7 +952,7 @@ def test_the_mean_is_over_rows():
     numbers = {"none": wanted, "sum": wanted.sum(), "mean": wanted.mean()}
     for labels in ([1, 0, 0, 2], np.array([1, 0, 0, 2], "uint8"), Tensor([1, 0, 0, 2])):
         for reduction, number in numbers.items():
-            out = cross_entropy(Tensor(np.log(p)), labels, reduction)
+            out = cross_entropy(Tensor(np.log(p)), labels, reduction=reduction)
             tensor(out, f"cross_entropy(logits, labels, {reduction!r})")
             cause = ""
             if reduction == "mean" and out.shape == ():
@@ -992,7 +994,7 @@ def test_cross_entropy_of_three_axes():
     wanted = -(target * np.log(np.exp(z) / np.exp(z).sum(-1, keepdims=True))).sum(-1)
     cause = "pass label_smoothing to cross_entropy_forward, and reduce over all 6 rows"
     for reduction, number in [("none", wanted), ("sum", wanted.sum()), ("mean", wanted.mean())]:
-        out = cross_entropy(Tensor(z), labels, reduction, 0.25)
+        out = cross_entropy(Tensor(z), labels, reduction=reduction, label_smoothing=0.25)
         case = f"for shape (2, 3, 5) and label_smoothing 0.25, the loss with {reduction!r}"
         expect(out.data, number, case, cause, near=(1e-9, 0))
     single = cross_entropy(Tensor([0.0, 0.0, 0.0, 0.0, 0.0]), 3)
@@ -1041,23 +1043,25 @@ def test_an_empty_batch_has_no_mean():
         contains=["empty"],
         cause="use reduce_losses",
     )
-    none = cross_entropy(empty, np.zeros(0, "int64"), "none")
+    none = cross_entropy(empty, np.zeros(0, "int64"), reduction="none")
     expect(none, np.zeros(0), "the losses of no rows, with 'none',")
-    expect(cross_entropy(empty, [], "sum"), 0, "the sum of no rows")
+    expect(cross_entropy(empty, [], reduction="sum"), 0, "the sum of no rows")
 
 
 def test_one_operation_is_recorded_with_a_copy_of_the_labels():
     logits = Tensor([[1.0, 4.0, -2.0], [0.5, 0.0, 3.0]], requires_grad=True)
     labels = np.array([2, 0])
     for reduction in ("mean", "sum", "none"):
-        out = cross_entropy(logits, labels, reduction)
+        out = cross_entropy(logits, labels, reduction=reduction)
         assert out.requires_grad, (
             "the logits have requires_grad=True, but the loss does not: use apply"
         )
         assert out.dtype.name == "float32", (
             f"the loss of float32 logits should be float32, yours is {out.dtype}"
         )
-    node = cross_entropy(logits, labels, "none", np.float64(0.5)).creator
+    node = cross_entropy(
+        logits, labels, reduction="none", label_smoothing=np.float64(0.5)
+    ).creator
     names = sorted(node.options)
     assert len(node.inputs) == 1 and names == ["labels", "smoothing"], (
         "cross_entropy should call apply once, with the input logits and the options labels "
@@ -1074,7 +1078,7 @@ def test_one_operation_is_recorded_with_a_copy_of_the_labels():
     whole = float(cross_entropy(np.array([[0, 5]], "uint8"), [0]))
     case = "the loss for uint8 logits 0 and 5"
     expect(whole, 5.0067153, case, "0 - 5 is 251 in uint8", near=(0, 1e-5))
-    rows = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], "none")
+    rows = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], reduction="none")
     case = "the losses for a list of integer logits"
     expect(rows.data, [0.1698460, 0.7586244], case, near=(1e-5, 0), dtype="float32")
 
@@ -1101,12 +1105,12 @@ def test_cross_entropy_of_other_inputs():
                     )
                     case = f"{word!r}, logits {z}, labels {labels}, smoothing {share}"
                     expect(out.data, right, case, near=(1e-6, 1e-9))
-    whole = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], "none")
+    whole = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], reduction="none")
     wanted = [0.1698460, 0.7586244]
     case = "the losses of integer logits"
     expect(whole.data, wanted, case, near=(1e-5, 1e-8), dtype="float32")
     logits, labels = Tensor(np.zeros((2, 1, 3)), requires_grad=True), Tensor([[2], [1]])
-    recorded = cross_entropy(logits, labels, "none").creator.options
+    recorded = cross_entropy(logits, labels, reduction="none").creator.options
     expect(recorded["labels"], [[2], [1]], "the recorded option labels")
     assert recorded["smoothing"] == 0, f"smoothing=0 should be recorded: {recorded}"
 
@@ -1137,28 +1141,31 @@ def test_the_module_computes_what_the_function_does():
     losses = -log_p[[0, 1], [0, 2]]
     smooth_losses = 0.7 * losses - 0.3 * log_p.mean(axis=-1)
     cause = "are both options passed to cross_entropy?"
-    for call, arguments, options, wanted in [
-        ("CrossEntropyLoss()", (), {}, losses.mean()),
-        ("CrossEntropyLoss('sum')", ("sum",), {}, losses.sum()),
-        ("CrossEntropyLoss('none', 0.3)", ("none", 0.3), {}, smooth_losses),
+    smooth = {"label_smoothing": 0.3}
+    for call, options, wanted in [
+        ("CrossEntropyLoss()", {}, losses.mean()),
+        ("CrossEntropyLoss(reduction='sum')", {"reduction": "sum"}, losses.sum()),
+        ("CrossEntropyLoss(label_smoothing=0.3)", smooth, smooth_losses.mean()),
         (
-            "CrossEntropyLoss(label_smoothing=0.3)",
-            (),
-            {"label_smoothing": 0.3},
-            smooth_losses.mean(),
+            "CrossEntropyLoss(reduction='none', label_smoothing=0.3)",
+            {"reduction": "none", **smooth},
+            smooth_losses,
         ),
     ]:
         case = f"{call}(logits, labels)"
-        out = tensor(CrossEntropyLoss(*arguments, **options)(Tensor(z), [0, 2]), case)
+        out = tensor(CrossEntropyLoss(**options)(Tensor(z), [0, 2]), case)
         expect(out.data, wanted, case, cause, near=(1e-5, 1e-8))
 
 
 def test_two_modules_keep_their_own_options():
     z, labels = np.array([[2.0, 0.0, -1.0], [0.5, 1.5, 0.0]]), [0, 2]
-    total, rows = CrossEntropyLoss("sum", 0.5), CrossEntropyLoss("none")
+    total = CrossEntropyLoss(reduction="sum", label_smoothing=0.5)
+    rows = CrossEntropyLoss(reduction="none")
+    total_call = "CrossEntropyLoss(reduction='sum', label_smoothing=0.5)"
+    rows_call = "CrossEntropyLoss(reduction='none')"
     for name, loss, options in [
-        ("CrossEntropyLoss('sum', 0.5)", total, ("sum", 0.5)),
-        ("CrossEntropyLoss('none')", rows, ("none", 0.0)),
+        (total_call, total, ("sum", 0.5)),
+        (rows_call, rows, ("none", 0.0)),
     ]:
         found = (loss.reduction, loss.label_smoothing)
         assert found == options, (
@@ -1167,17 +1174,16 @@ def test_two_modules_keep_their_own_options():
             "own options in self"
         )
     assert np.allclose(total(z, labels).data, 2.6342148) and rows(z, labels).shape == (2,), (
-        "CrossEntropyLoss('sum', 0.5) should give 2.6342 and CrossEntropyLoss('none') two "
-        f"losses, yours give {total(z, labels)} and {rows(z, labels)}"
+        f"{total_call} should give 2.6342 and {rows_call} two losses, yours give "
+        f"{total(z, labels)} and {rows(z, labels)}"
     )
 
 
 def test_the_module_prints_its_options():
-    text = repr(CrossEntropyLoss("sum", label_smoothing=0.25))
+    text = repr(CrossEntropyLoss(reduction="sum", label_smoothing=0.25))
     assert text == "CrossEntropyLoss(reduction='sum', label_smoothing=0.25)", (
-        "CrossEntropyLoss('sum', label_smoothing=0.25) should print "
-        f"CrossEntropyLoss(reduction='sum', label_smoothing=0.25), yours prints {text}: set "
-        "self.reduction and self.label_smoothing"
+        f"CrossEntropyLoss(reduction='sum', label_smoothing=0.25) should print so, yours "
+        f"prints {text}: set self.reduction and self.label_smoothing"
     )
 
 

@@ -189,7 +189,7 @@ check("reduction")
 
 # %% Mean squared error exercise="mse"
 #| export
-def mse_loss(prediction, target, reduction="mean"):
+def mse_loss(prediction, target, *, reduction="mean"):
     """The squared error, (prediction - target) squared.
 
     prediction  Tensor, array or list; integers become float32
@@ -302,7 +302,7 @@ def check_probabilities(target):
 
 # %% Binary cross-entropy exercise="bce"
 #| export
-def binary_cross_entropy_with_logits(logits, target, reduction="mean"):
+def binary_cross_entropy_with_logits(logits, target, *, reduction="mean"):
     """The negative log-likelihood of yes or no, in nats, if sigmoid(logit) is the probability
     of yes.
 
@@ -334,7 +334,7 @@ def binary_cross_entropy_with_logits(logits, target, reduction="mean"):
 check("bce")
 
 # %%
-stable = binary_cross_entropy_with_logits(Tensor(logits), np.zeros(4), "none")
+stable = binary_cross_entropy_with_logits(Tensor(logits), np.zeros(4), reduction="none")
 for z, *row in zip(logits, unclipped, clipped_7, stable):
     print(f"z {z:5.0f}   unclipped {row[0]:8.4f}   1e-7 {row[1]:8.4f}   "
           f"from logits {row[2]:8.4f}")
@@ -352,11 +352,11 @@ from tinytorch.core.activations import numerical_derivative
 
 
 def squared_error(z):
-    return mse_loss(z.sigmoid(), np.ones(z.shape), "none")
+    return mse_loss(z.sigmoid(), np.ones(z.shape), reduction="none")
 
 
 def cross_entropy_of_yes(z):
-    return binary_cross_entropy_with_logits(z, np.ones(z.shape), "none")
+    return binary_cross_entropy_with_logits(z, np.ones(z.shape), reduction="none")
 
 
 line = Tensor(np.linspace(-8, 8, 161))
@@ -499,7 +499,9 @@ def as_labels(labels, shape):
     if labels.shape == shape and labels.size:
         raise ValueError(f"labels and logits both have shape {shape}: labels are class "
                          f"numbers, one per row, of shape {shape[:-1]}\n"
-                         "from one-hot rows take labels.argmax(-1)")
+                         + ("from one-hot rows take labels.argmax(-1)"
+                            if np.isin(labels, (0, 1)).all() else "for probabilities write "
+                            "-(p * log_softmax(logits)).sum(-1).mean()"))
     if labels.dtype.kind not in "iu" and labels.size:
         raise TypeError(f"labels are class numbers, integers from 0 to {shape[-1] - 1}; yours "
                         f"are {labels.dtype}, the first is {labels.flat[0]}, of shape "
@@ -708,7 +710,7 @@ draw_cross_entropy_gradient([6.0, 0.0, 0.0], label=0, smoothing=0.1)
 
 # %% Cross-entropy as one operation exercise="cross-entropy"
 #| export
-def cross_entropy(logits, labels, reduction="mean", label_smoothing=0.0):
+def cross_entropy(logits, labels, *, reduction="mean", label_smoothing=0.0):
     """The cross-entropy of the true classes, in nats, if softmax(logits) are the probabilities.
 
     logits           Tensor, array or list of real numbers, shape (..., classes); not
@@ -801,15 +803,15 @@ for name, loss in [("composed", composed), ("one operation", cross_entropy)]:
 class MSELoss(OptionsOnly):
     """`mse_loss` with a fixed reduction.
 
-    >>> MSELoss("sum")(Tensor([1.0, 2.0]), [0.0, 0.0])
+    >>> MSELoss(reduction="sum")(Tensor([1.0, 2.0]), [0.0, 0.0])
     Tensor(5.)
     """
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, *, reduction="mean"):
         self.reduction = reduction
 
     def __call__(self, prediction, target):
-        return mse_loss(prediction, target, self.reduction)
+        return mse_loss(prediction, target, reduction=self.reduction)
 
     def __repr__(self):
         return f"MSELoss(reduction={self.reduction!r})"
@@ -822,11 +824,11 @@ class BCEWithLogitsLoss(OptionsOnly):
     Tensor(0.6931472)
     """
 
-    def __init__(self, reduction="mean"):
+    def __init__(self, *, reduction="mean"):
         self.reduction = reduction
 
     def __call__(self, logits, target):
-        return binary_cross_entropy_with_logits(logits, target, self.reduction)
+        return binary_cross_entropy_with_logits(logits, target, reduction=self.reduction)
 
     def __repr__(self):
         return f"BCEWithLogitsLoss(reduction={self.reduction!r})"
@@ -840,8 +842,8 @@ class CrossEntropyLoss(OptionsOnly):
     """`cross_entropy` with a fixed reduction and label smoothing, stored in the attributes
     `reduction` and `label_smoothing`.
 
-    CrossEntropyLoss(reduction, label_smoothing)(logits, labels) is cross_entropy(logits,
-    labels, reduction, label_smoothing), with the same defaults.
+    CrossEntropyLoss(**options)(logits, labels) is cross_entropy(logits, labels, **options),
+    with the same defaults.
 
     >>> loss = CrossEntropyLoss(label_smoothing=0.1)
     >>> loss
@@ -852,7 +854,7 @@ class CrossEntropyLoss(OptionsOnly):
     Source: torch.nn.CrossEntropyLoss.
     """
 
-    def __init__(self, reduction="mean", label_smoothing=0.0):
+    def __init__(self, *, reduction="mean", label_smoothing=0.0):
         ### BEGIN SOLUTION
         self.reduction = reduction
         self.label_smoothing = label_smoothing
@@ -860,7 +862,8 @@ class CrossEntropyLoss(OptionsOnly):
 
     def __call__(self, logits, labels):
         ### BEGIN SOLUTION
-        return cross_entropy(logits, labels, self.reduction, self.label_smoothing)
+        return cross_entropy(logits, labels, reduction=self.reduction,
+                             label_smoothing=self.label_smoothing)
         ### END SOLUTION
 
     def __repr__(self):
@@ -897,7 +900,8 @@ for classes in (2, 10, 1000, 50_000):
 margins = np.linspace(-6, 10, 321)
 ten = np.zeros((321, 10))
 ten[:, 3] = margins
-plain, smooth = [cross_entropy(ten, np.full(321, 3), "none", s).data for s in (0.0, 0.1)]
+plain, smooth = [cross_entropy(ten, np.full(321, 3), reduction="none", label_smoothing=s).data
+                 for s in (0.0, 0.1)]
 best = margins[smooth.argmin()]
 figure, axes = panel("ten classes", "margin of the true logit", "loss", ylim=(-1.1, 9))
 axes.plot(margins, plain)

@@ -443,13 +443,15 @@ return reduce_losses((error * error).sum(-1) if reduction == "mean" and error.nd
 # %% cross-entropy-loss mistake smoothing-not-passed-on: Stores the label smoothing and does not
 # pass it to cross_entropy.
 #> are both options passed to cross_entropy?
-#- return cross_entropy(logits, labels, self.reduction, self.label_smoothing)
-return cross_entropy(logits, labels, self.reduction)
+#- return cross_entropy(logits, labels, reduction=self.reduction,
+#-                      label_smoothing=self.label_smoothing)
+return cross_entropy(logits, labels, reduction=self.reduction)
 
 # %% cross-entropy-loss mistake options-swapped: Passes the smoothing where the reduction
 # belongs.
 #> are both options passed to cross_entropy?
-#- return cross_entropy(logits, labels, self.reduction, self.label_smoothing)
+#- return cross_entropy(logits, labels, reduction=self.reduction,
+#-                      label_smoothing=self.label_smoothing)
 return cross_entropy(logits, labels, label_smoothing=self.label_smoothing, reduction="mean")
 
 # %% cross-entropy-loss mistake options-in-the-class: Keeps the options in the class, where all
@@ -462,8 +464,9 @@ CrossEntropyLoss.label_smoothing = label_smoothing
 
 # %% cross-entropy-loss mistake loss-not-returned: Forgets `return`.
 #> is `return` missing?
-#- return cross_entropy(logits, labels, self.reduction, self.label_smoothing)
-cross_entropy(logits, labels, self.reduction, self.label_smoothing)
+#- return cross_entropy(logits, labels, reduction=self.reduction,
+#-                      label_smoothing=self.label_smoothing)
+cross_entropy(logits, labels, reduction=self.reduction, label_smoothing=self.label_smoothing)
 
 # %% target right: Compares the shapes first and makes the copy with np.array.
 values = np.array(target.data if isinstance(target, Tensor) else target)
@@ -601,10 +604,10 @@ return rows if reduction == "none" else reduce_losses(rows, reduction=reduction)
 #- self.label_smoothing = label_smoothing
 self.reduction, self.label_smoothing = reduction, label_smoothing
 
-# %% cross-entropy-loss right: Passes the options by keyword.
-#- return cross_entropy(logits, labels, self.reduction, self.label_smoothing)
-return cross_entropy(logits, labels, label_smoothing=self.label_smoothing,
-                     reduction=self.reduction)
+# %% cross-entropy-loss right: Passes the stored options as a dictionary.
+#- return cross_entropy(logits, labels, reduction=self.reduction,
+#-                      label_smoothing=self.label_smoothing)
+return cross_entropy(logits, labels, **vars(self))
 
 # %% mse equivalent: The error is squared, so its sign does not matter.
 #= `prediction - as_target(prediction, target)` -> `((as_target(prediction, target)) - (prediction))`

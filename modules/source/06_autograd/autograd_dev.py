@@ -1245,6 +1245,6 @@ for add in (new_sum, accumulate, new_sum, accumulate):
 # 3. `x = x * 1.0001 + 0.1`, 50,000 times: how long do forward and backward pass take per
 #    operation, and how much of that is arithmetic (`np.multiply` on the same array)?
 #
-# PyTorch has the same parts: `loss.backward()`, `torch.autograd.grad` (it is given the inputs,
-# and returns a tuple), `torch.no_grad`, `Tensor.detach`, `torch.autograd.Function` (with static
-# methods and `ctx`), `torch.autograd.gradcheck`. A creator is called `grad_fn` there.
+# PyTorch has the same parts: `loss.backward()`, `torch.autograd.grad` (it takes the inputs and
+# returns a tuple), `torch.no_grad`, `Tensor.detach`, `torch.autograd.Function` (static methods,
+# `ctx`), `torch.autograd.gradcheck`. A creator is `grad_fn` there, and `w.grad.zero_()` works.

@@ -1195,7 +1195,7 @@ def test_sums_and_means_give_each_element_its_own_gradient():
 def test_the_maximum_receives_the_gradient_and_equals_share():
     for axis, wanted in [(1, [[0, 10, 0], [50, 0, 50]]), (-1, [[0, 10, 0], [50, 0, 50]])]:
         x = Variable([[1.0, 7.0, 3.0], [4.0, 2.0, 4.0]])
-        backward(x.max(axis), [10.0, 100.0])
+        backward(x.max(axis=axis), [10.0, 100.0])
         case = f"max along {axis} of {x.data}, g = [10, 100]: the gradient"
         expect(x.grad, wanted, case, near=(1e-5, 1e-8))
     x = Variable([[1.0, 7.0, 3.0], [4.0, 1.0, 4.0]])
@@ -1203,7 +1203,7 @@ def test_the_maximum_receives_the_gradient_and_equals_share():
     case = "the minimum, 1, is there twice and shares g = 8: the gradient"
     expect(x.grad, [[4, 0, 0], [0, 4, 0]], case, near=(1e-5, 1e-8))
     x = Variable(np.array([[1.0, 1.0 + 1e-9, 0.5]]))
-    backward(x.max((1, 0)), 8.0)
+    backward(x.max(axis=(1, 0)), 8.0)
     case = "1 + 1e-9 is larger than 1 and receives all of g = 8: the gradient"
     expect(x.grad, [[0, 8, 0]], case)
 

@@ -678,11 +678,11 @@ class Conv2d(Module):
     >>> Conv2d(3, 8, (5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7), "float32"))).shape
     (10, 8, 6, 7)
 
-    Source: torch.nn.Conv2d, except for the initial weights.
+    Source: torch.nn.Conv2d; its initial values, and nn.Conv2d's here: `fan_in_uniform`.
     """
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, bias=True,
-                 init=xavier_uniform, rng=None):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, *,
+                 bias=True, init=xavier_uniform, rng=None):
         if in_channels < 1 or out_channels < 1:
             raise ValueError("Conv2d needs at least 1 input channel and 1 output channel, "
                              f"not {in_channels} and {out_channels}")
@@ -1113,13 +1113,13 @@ figure = draw_maps([*np.maximum(eight, 0)], columns=4)
 # strokes in the left half and in the right half. Predict the four accuracies; 25 % is guessing.
 
 # %% tags=["answer", "explained"]
-from tinytorch.core.layers import Flatten, Linear, Sequential, manual_seed
+from tinytorch.core.layers import Dense, Flatten, Sequential, manual_seed
 from tinytorch.core.losses import cross_entropy
 
 manual_seed(1)
-nets = {"fully connected": Sequential(Flatten(), Linear(144, 64), Tensor.relu, Linear(64, 4)),
+nets = {"fully connected": Sequential(Flatten(), Dense(144, 64), Tensor.relu, Dense(64, 4)),
         "convolutional": Sequential(Conv2d(1, 8, 5), Tensor.relu, MaxPool2d(8), Flatten(),
-                                    Linear(8, 4))}
+                                    Dense(8, 4))}
 for name, net in nets.items():
     for step in range(100):
         batch = slice(32 * step % 960, 32 * step % 960 + 32)

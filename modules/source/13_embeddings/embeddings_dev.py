@@ -560,7 +560,7 @@ class Embedding(Module):
     Source: torch.nn.Embedding.
     """
 
-    def __init__(self, num_embeddings, embedding_dim, rng=None):
+    def __init__(self, num_embeddings, embedding_dim, *, rng=None):
         ### BEGIN SOLUTION
         table = generator(rng).normal(size=(num_embeddings, embedding_dim))
         self.weight = Variable(table.astype(np.float32))
@@ -656,7 +656,8 @@ def window_loss(model, rng):
 def window_bits(model):
     """Bits per character of the test names."""
     with no_grad():
-        return bits_per_character(cross_entropy(model(x_test), y_test, "sum"), len(y_test))
+        nats = cross_entropy(model(x_test), y_test, reduction="sum")
+    return bits_per_character(nats, len(y_test))
 
 # %% [markdown]
 # Predict the bits per character before training. What should they be if the model begins with
@@ -856,7 +857,7 @@ check("recurrent-model")
 # %% tags=["demonstration"]
 def name_loss(model, names):
     inputs, targets, mask = padded_batch(names)
-    losses = cross_entropy(model(inputs)[0], targets, "none")
+    losses = cross_entropy(model(inputs)[0], targets, reduction="none")
     return (losses * mask).sum() / mask.sum()
 
 

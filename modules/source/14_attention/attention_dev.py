@@ -936,8 +936,8 @@ class MultiHeadAttention(Module):
     Source: Vaswani et al. (2017), section 3.2.2; torch.nn.MultiheadAttention, batch first.
     """
 
-    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, causal=False, rotary=False,
-                 rng=None):
+    def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, causal=False,
+                 rotary=False, rng=None):
         check_heads(embed_dim, num_heads, rotary)
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.causal, self.rotary, rng = causal, rotary, generator(rng)

@@ -547,8 +547,8 @@ for n in (16, 64, 256, 1024):
 # what is possible, so the *fastest* run counts.
 #
 # A matrix product of NumPy may use several threads, and then other programs disturb it much
-# more. `tito` runs chapters with one thread. Elsewhere, set the environment variable
-# `OPENBLAS_NUM_THREADS=1` before you start Python.
+# more. `tito` runs chapters with one thread, and a shell that read `bin/activate-tinytorch.sh`
+# runs Python with one. Elsewhere, set `OPENBLAS_NUM_THREADS=1` before you start Python.
 #
 # **Task.** Write `machine`. A copy reads and writes: how many bytes does it move?
 

@@ -34,6 +34,7 @@ import copy
 
 import numpy as np
 
+from tinytorch import nn
 from tinytorch.core.autograd import derivative
 from tinytorch.core.convolutions import Conv2d, conv2d
 from tinytorch.core.embeddings import Embedding, embedding
@@ -489,9 +490,8 @@ check("layer")
 # ## A quantized model
 #
 # To quantize a model, we replace its layers in a copy. Layers can be attributes, items of lists
-# or parts of a Sequential, so assigning each replacement to its place would need many cases.
-# `copy.deepcopy(model, replaced)` needs none. The dictionary `replaced = {id(old): new, ...}`
-# names the objects that the copy contains in place of others.
+# or parts of a Sequential. Wherever they are, `copy.deepcopy(model, replaced)` puts new objects
+# in place of old ones, which the dictionary `replaced = {id(old): new, ...}` names.
 #
 # **Task.** Write `quantize_model`. `quantizable` finds the layers, and `recorded_inputs` runs a
 # model and returns the inputs of its Dense layers, for `gptq`.
@@ -499,7 +499,7 @@ check("layer")
 # %% A quantized model exercise="quantize-model"
 #| export
 QUANTIZED = {Dense: QuantizedLinear, Linear: QuantizedLinear, Embedding: QuantizedEmbedding,
-             Conv2d: QuantizedConv2d}
+             Conv2d: QuantizedConv2d, nn.Conv2d: QuantizedConv2d}
 
 
 def quantizable(model):

@@ -54,6 +54,11 @@ def test_a_list_of_modules_is_used_like_a_list():
         layers[3] = first
 
 
+def test_two_lists_of_modules_make_a_third():
+    both = ModuleList([Linear(2, 3)]) + ModuleList([Linear(3, 1)])
+    assert type(both) is ModuleList and len(both) == 2
+
+
 def test_a_dict_of_modules_is_used_like_a_dict():
     one, two = Linear(1, 1), Linear(1, 2)
     modules = ModuleDict({"one": one})

@@ -289,6 +289,11 @@ def fresh(monkeypatch):
     monkeypatch.setattr(modules, "warned", [])
 
 
+def test_there_is_one_device():
+    net = Sequential()
+    assert net.cpu() is net
+
+
 @pytest.mark.parametrize(
     ("layer", "shape"), [(lambda: Linear(3, 2), (4, 3)), (lambda: Conv2d(1, 2, 3), (2, 1, 5, 5))]
 )

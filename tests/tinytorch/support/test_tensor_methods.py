@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tinytorch import Tensor, Variable
+from tinytorch import Tensor, Variable, no_grad
 from tinytorch.core.autograd import numerical_gradient_check
 from tinytorch.support.missing_names import TENSOR
 
@@ -121,8 +121,54 @@ def test_plain_values():
     assert x.argmax().item() == 5 and x.argmin(axis=1, keepdims=True).tolist() == [[0], [1]]
 
 
-def test_size_is_a_plain_int():
-    assert type(matrix().size) is int  # the judge of submissions takes nothing else for a number
+def test_size_is_an_int_that_can_be_called():
+    size = Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).size
+    assert size == 6 and isinstance(size, int) and type(size * 1) is int and repr(size) == "6"
+    assert (Tensor([12.0]) / size).tolist() == [2.0] and (size * Tensor([2])).tolist() == [12]
+    assert size() == (2, 3) and size(0) == 2 and size(-1) == 3
+    assert type(pickle.loads(pickle.dumps(size))) is int
+
+
+def test_one_integer_is_an_index_and_a_length():
+    x = Tensor([1.0, 3.0, 2.0])
+    assert int(x.argmax()) == 1 and "abc"[x.argmax()] == "b" and int(Tensor(2.9)) == 2
+    assert list(range(Tensor([2]))) == [0, 1] and np.zeros(Tensor([3])[0]).shape == (3,)
+    for wrong in (Tensor([1, 2]), Tensor(2.0), x > 1):
+        with pytest.raises(TypeError, match="an index or a length is one integer"):
+            range(wrong)
+
+
+def test_logical_operators_and_division_with_remainder_are_those_of_numpy():
+    x, a = Tensor([[1, 5, -6], [7, 0, 12]]), np.array([[1, 5, -6], [7, 0, 12]])
+    texts = "(x > 0) & (x < 7), (x > 6) | (x < 0), (x > 0) ^ (x > 6), ~(x > 0), x & 5, 3 | x, a ^ x"
+    more = "x // 4, x % 4, 30 // (x + 7), a % (x + 7), True & (x > 0), a // (x + 7)"
+    for text in f"{texts}, {more}".split(", "):
+        ours, theirs = eval(text, {"x": x, "a": a}), eval(text, {"x": a, "a": a})
+        assert type(ours) is Tensor and ours.dtype == theirs.dtype
+        assert np.array_equal(ours.data, theirs)
+    assert numerical_gradient_check(
+        lambda x, y: x % y, [np.array([7.3, -2.2]), np.array([2.1, 3.1])]
+    )
+    w = Variable([7.0, 8.0])
+    with no_grad():
+        w %= 4
+    assert w.tolist() == [3.0, 0.0] and w.requires_grad
+
+
+def test_the_axis_of_a_maximum_is_named_unless_keepdims_is():
+    x = Tensor([[1.0, 4.0], [3.0, 2.0]])
+    for name in ("max", "min"):
+        with pytest.raises(TypeError, match=rf"x.{name}\(1\) is a pair in PyTorch: write"):
+            _, p = getattr(x, name)(1)
+        assert getattr(x, name)(1, keepdims=True).shape == (2, 1)
+        assert getattr(x, name)(axis=1).shape == (2,) and getattr(x, name)().shape == ()
+
+
+def test_to_takes_a_device_and_a_dtype():
+    x = Tensor([1.0])
+    assert x.to(device="cpu") is x and x.to("cpu") is x and x.cpu() is x
+    assert x.to("cpu", np.float64).dtype == x.to(x.double()).dtype == np.float64
+    assert x.to(dtype=np.int64).dtype == np.int64
 
 
 def test_requires_grad_can_be_set():

@@ -99,7 +99,8 @@ class Writer:
         kind = type(x)
         if x is None or kind is bool or kind is float or kind is str:
             return x
-        if kind is int:
+        if issubclass(kind, int):
+            x = int.__int__(x)  # the size of a Tensor is an int that can be called
             if x.bit_length() > MOST_BITS:
                 raise TooLarge(f"a number of more than {MOST_BITS} bits")
             return x if -SMALL < x < SMALL else ["i", hex(x)]

@@ -155,7 +155,6 @@ class Row(list):
         {1},
         bytearray(b"a"),
         range(3),
-        type("Own", (int,), {})(4),
         np.longdouble(1),
         np.array([1], ">f8"),
     ],
@@ -165,6 +164,14 @@ def test_what_is_not_exactly_plain_data_is_foreign(value):
     seen = []
     wire.Writer(lambda x: seen.append(x) or ["h", 0]).value([value])
     assert len(seen) == 1 and seen[0] is value
+
+
+def test_an_int_of_another_class_is_sent_as_an_int():
+    own = type("Own", (int,), {"__int__": lambda self: 5, "bit_length": lambda self: 1})(4)
+    writer = wire.Writer(lambda x: ["h", 0])
+    assert type(writer.value(own)) is int and writer.value(own) == 4
+    with pytest.raises(wire.TooLarge):
+        writer.value(type(own)(1 << 100_000))
 
 
 def test_a_value_nested_in_itself_is_too_large_and_no_endless_loop():
