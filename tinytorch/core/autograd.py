@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: df6008317ea14913
+# checksum: 795846fa939f8067
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -11,7 +11,7 @@ from tinytorch.core.losses import cross_entropy_forward
 from tinytorch.core.tensor import Tensor, Variable, apply, axes_of, operand, recording
 from tinytorch.support import derivatives
 from tinytorch.support.arrays import is_exclusive, sum_in_place
-from tinytorch.support.derivatives import FREED, FunctionMethods, Rules
+from tinytorch.support.derivatives import FREED, FunctionMethods, Rules, masked
 from tinytorch.support.forward import (
     clip_forward,
     max_forward,
@@ -92,7 +92,7 @@ def topological_order(root):
     >>> [float(t) for t in topological_order(y + y * y)]
     [20.0, 16.0, 4.0]
 
-    Source: Cormen et al., Introduction to algorithms (3rd edition, 2009), section 22.4.
+    Source: Wengert, A simple automatic derivative evaluation program (1964).
     """
     created, stack = {}, [root]
     while stack:
@@ -316,7 +316,7 @@ def unbroadcast(g, shape):
     """
     extra = g.ndim - len(shape)
     ones = [extra + i for i, n in enumerate(shape) if n == 1]
-    return g.sum(axis=(*range(extra), *ones)).reshape(shape)
+    return sum_forward(g, axis=(*range(extra), *ones)).reshape(shape)
 
 
 @deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward)
@@ -370,8 +370,8 @@ def piecewise_rules():
     derivative(np.minimum, lambda g, out, a, b: chosen(g, a < b, a == b),
                lambda g, out, a, b: chosen(g, b < a, a == b))
     derivative(np.absolute, lambda g, out, a: g * np.sign(a))
-    derivative(relu_forward, lambda g, out, a: g * (out > 0))
-    derivative(clip_forward, lambda g, out, a, low, high: g * (out == a))
+    derivative(relu_forward, lambda g, out, a: masked(g, out != 0))
+    derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
     derivative(np.where, None, lambda g, out, c, a, b: np.where(c, g, 0),
                lambda g, out, c, a, b: np.where(c, 0, g))
 
@@ -430,7 +430,7 @@ def shape_rules():
     ...                        axes=(1, 2, 0)).shape
     (2, 3, 4)
 
-    Source: a permutation and its inverse, numpy.transpose, "Notes".
+    Source: a permutation and its inverse, e.g. numpy.argsort, "Notes".
     """
     derivative(reshape_forward, lambda g, out, x, shape: g.reshape(x.shape))
     derivative(np.transpose, lambda g, out, x, axes: np.transpose(g, np.argsort(axes)))

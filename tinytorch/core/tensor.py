@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6deb01207fb7f79e
+# checksum: e735d60e968bba09
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import math
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tinytorch.support.arrays import as_array, as_result, as_tuple, axes_of, explain_error, permutation
-from tinytorch.support.forward import concatenate_forward, reshape_forward, stack_forward
+from tinytorch.support.forward import HALF, concatenate_forward, reshape_forward, stack_forward
 from tinytorch.support.missing_names import numpy_names
 from tinytorch.support.tensor_methods import TensorMethods, operand, record, recording
 
@@ -26,8 +26,7 @@ def strides_of(shape):
     >>> strides_of((2, 3))
     (3, 1)
 
-    Source: Van der Walt, Colbert, Varoquaux, The NumPy array (2011), section "The structure of
-    a NumPy array: a view on memory".
+    Source: Van der Walt, Colbert, Varoquaux, The NumPy array (2011), section "Strides".
     """
     strides, step = [], 1
     for length in reversed(shape):
@@ -88,9 +87,13 @@ class Tensor(TensorMethods):
         self.grad = self.creator = None
 
     def mean(self, axis=None, keepdims=False):
+        if self.dtype == HALF:  # float16: a sum is easily above 65504, its largest number
+            return self.float().mean(axis, keepdims).to(HALF)
         return self.sum(axis, keepdims) / count_along(self, axis)
 
     def var(self, axis=None, keepdims=False, correction=0):
+        if self.dtype == HALF:
+            return self.float().var(axis, keepdims, correction).to(HALF)
         return var(self, axis, keepdims, correction)
 
     def reshape(self, *shape):
@@ -143,7 +146,7 @@ def apply(op, *inputs, **options):
     >>> apply(np.add, Tensor([1.0, 2.0]), 0.5)
     Tensor([1.5, 2.5])
 
-    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 5.
+    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 4.
     """
     arrays = ()
     for x in inputs:

@@ -31,7 +31,7 @@ __getattr__, __dir__ = public_module(
         "write (1 + x.exp()).log()": "softplus",
         "write -binary_cross_entropy_with_logits(x, ones(x.shape), 'none')": "logsigmoid",
         "write x.pad(...)": "pad",
-        "write x / (x * x).sum(axis=-1, keepdims=True).sqrt()": "normalize",
+        "write x / (x * x).sum(axis=-1, keepdims=True).maximum(1e-24).sqrt()": "normalize",
         "write x.mean(axis=(2, 3))": "adaptive_avg_pool2d",
         "this library has no such function": "group_norm "
         "conv1d conv3d conv_transpose2d interpolate unfold fold",

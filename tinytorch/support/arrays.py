@@ -2,8 +2,10 @@
 library do about the memory of arrays.
 """
 
+import itertools
 import math
 import sys
+import weakref
 
 import numpy as np
 
@@ -136,6 +138,7 @@ def write_in_place(x, result, sign, recording):
             f"{result.shape}\nfor a new tensor of that shape write w = w {sign[:-1]} ..."
         )
     x.data[...] = result
+    changes.mark(x.data)
     return x
 
 
@@ -293,6 +296,45 @@ def pad_pairs(width, shape):
 
 
 # memory
+
+
+class Changes:
+    """When arrays were changed in place, by what tells so: x[...] = ..., `w -= ...`, the step of an
+    optimizer. What changes x.data directly does not tell.
+
+    last  the time of the last change. Times are numbers from `clock`, as those of operations
+
+    >>> x, before = np.zeros(3), clock()
+    >>> changes.mark(x[:1])
+    >>> changes.since(before, x), changes.since(clock(), x)
+    (True, False)
+    """
+
+    def __init__(self):
+        self.last, self.times = -1, {}  # {id of the array that owns the memory: (time, weakref)}
+
+    def mark(self, array):
+        """The memory of `array` was changed in place."""
+        owner = owner_of(array)
+        self.last, key = clock(), id(owner)
+        known = self.times.get(key)
+        forget = known[1] if known else weakref.ref(owner, lambda _: self.times.pop(key, None))
+        self.times[key] = self.last, forget
+
+    def since(self, time, array):
+        """Whether `array`, an ndarray or anything else, was changed after `time`."""
+        known = self.times.get(id(owner_of(array))) if isinstance(array, np.ndarray) else None
+        return known is not None and known[0] > time
+
+
+def owner_of(array):
+    """The array whose memory `array`, perhaps a view, shows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+clock, changes = itertools.count().__next__, Changes()
 
 
 def is_exclusive(array):

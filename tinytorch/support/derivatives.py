@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from tinytorch.support.arguments import described
-from tinytorch.support.arrays import axes_of
+from tinytorch.support.arrays import axes_of, changes
 from tinytorch.support.forward import (
     cast_forward,
     clone_forward,
@@ -23,6 +23,7 @@ from tinytorch.support.forward import (
     pad_forward,
     power,
     prod_forward,
+    root_forward,
     stack_forward,
 )
 
@@ -90,6 +91,8 @@ class Rules(dict):
         g     its gradient: where one rule serves all inputs, it is called with `g` now
         """
         made = node.creator
+        if made.created < changes.last:
+            hide_changed_arrays(made)
         rules = self[made.op]
         if type(rules) is not tuple:
             rules = rules(g, node.data, *made.arrays, **made.options)
@@ -116,6 +119,41 @@ class Freed:
 FREED = Freed()
 
 
+def hide_changed_arrays(made):
+    """Replace the arrays in a Creator that were changed in place after the operation: a rule that
+    reads their numbers raises RuntimeError. Their shapes may be read."""
+    function = getattr(made.op, "__self__", None)  # of a Function, which keeps arrays itself
+    for owner, name in ((made, "arrays"), (function, "saved_tensors")):
+        arrays = getattr(owner, name, ())
+        if any(changes.since(made.created, a) for a in arrays):
+            hidden = [Changed(a, made.op) if changes.since(made.created, a) else a for a in arrays]
+            setattr(owner, name, tuple(hidden))
+
+
+class Changed(np.lib.mixins.NDArrayOperatorsMixin):
+    """Stands for an array whose numbers are no longer those that the operation `op` used."""
+
+    def __init__(self, array, op):
+        self.shape, self.ndim, self.size = array.shape, array.ndim, array.size
+        self.dtype, self.itemsize, self.op = array.dtype, array.itemsize, op
+
+    def reshape(self, *shape):
+        zeros = np.broadcast_to(np.zeros((), self.dtype), self.shape)
+        return Changed(zeros.reshape(*shape), self.op)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def refuse(self, *args, **options):
+        raise RuntimeError(
+            f"{name_of(self.op)} needs its input of shape {self.shape} for the gradient, and it "
+            "was changed in place: by the step of an optimizer, `w -= ...`, or x[...] = ...\n"
+            "call backward() before the change, or compute the result again after it"
+        )
+
+    __array_ufunc__ = __array_function__ = __array__ = __getitem__ = __getattr__ = refuse
+
+
 # vector-Jacobian products
 
 
@@ -130,7 +168,24 @@ def register_others(derivative):
     derivative(cumsum_forward, cumsum_rule)
     derivative(prod_forward, prod_rule)
     derivative(clone_forward, lambda g, out, x: g)
-    derivative(cast_forward, lambda g, out, x, like: g, None)  # the engine casts `g` back
+    derivative(root_forward, lambda g, out, x: masked(g / (2 * out + (out == 0)), out != 0))
+    derivative(cast_forward, lambda g, out, x, like: g.astype(x.dtype), None)
+
+
+INTEGERS = {2: np.int16, 4: np.int32, 8: np.int64}  # of as many bytes
+
+
+def masked(g, mask):
+    """`g` where `mask` is true, and 0 elsewhere: also where `g` is inf or nan, which times 0 are
+    nan. For an ndarray or NumPy number, a new one of the same dtype.
+
+    The bits of a number are multiplied, as an integer. On 147,456 numbers np.where takes 10 times
+    as long.
+
+    >>> masked(np.float32([np.inf, 2]), np.array([False, True]))
+    array([0., 2.], dtype=float32)
+    """
+    return (g.view(INTEGERS[g.itemsize]) * mask).view(g.dtype)
 
 
 def base_rule(g, out, base, exponent):

@@ -25,7 +25,7 @@ TENSOR = {  # what to write here, with {name} for the name without a last _: met
     "write 1 / x": "reciprocal",
     "write (1 + x).log()": "log1p",
     "write x.exp() - 1": "expm1",
-    "write (x * x).sum().sqrt()": "norm",
+    "write (x * x).sum().maximum(1e-24).sqrt(), whose gradient at 0 is 0": "norm",
     "write x.clip(low, high)": "clamp",
     "write x.max(axis=...)": "amax",
     "write x.min(axis=...)": "amin",

@@ -2,7 +2,6 @@
 record of how a result was computed. For PyTorch's other names an error says what to write.
 """
 
-import itertools
 import threading
 
 import numpy as np
@@ -13,12 +12,15 @@ from tinytorch.support.arrays import (
     as_index_array,
     as_tuple,
     axes_of,
+    changes,
+    clock,
     flattened_shape,
     pad_pairs,
     squeezed_shape,
     write_in_place,
 )
 from tinytorch.support.forward import (
+    HALF,
     argsort_forward,
     cast_forward,
     clip_forward,
@@ -31,6 +33,7 @@ from tinytorch.support.forward import (
     power,
     prod_forward,
     relu_forward,
+    root_forward,
     sigmoid_forward,
     sum_forward,
     take_forward,
@@ -69,7 +72,6 @@ class Recording(threading.local):
 
 
 recording = Recording()
-next_creation = itertools.count().__next__
 
 
 class Creator:
@@ -85,7 +87,7 @@ class Creator:
     def __init__(self, op, inputs, arrays, options):
         self.op, self.inputs = op, inputs
         self.arrays, self.options = arrays, options
-        self.created = next_creation()
+        self.created = clock()
 
     def __repr__(self):
         return name_of(self.op)
@@ -215,7 +217,9 @@ class TensorMethods(NumPyNames):
         return self._apply(min_forward, self, axis=axis, keepdims=keepdims)
 
     def std(self, axis=None, keepdims=False, correction=0):
-        return self.var(axis, keepdims, correction).sqrt()
+        if self.data.dtype is HALF:
+            return self.float().std(axis, keepdims, correction).to(HALF)
+        return self._apply(root_forward, self.var(axis, keepdims, correction))
 
     # the elements in another shape, or some of them
 
@@ -262,6 +266,7 @@ class TensorMethods(NumPyNames):
                 "make a new tensor with where(), or write into x.detach()"
             )
         self.data[copy_index(index)] = operand(value)
+        changes.mark(self.data)
 
     # gradients
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tinytorch.support.arrays import (
     as_array, as_result, as_tuple, axes_of, explain_error, permutation)
-from tinytorch.support.forward import concatenate_forward, reshape_forward, stack_forward
+from tinytorch.support.forward import HALF, concatenate_forward, reshape_forward, stack_forward
 from tinytorch.support.missing_names import numpy_names
 from tinytorch.support.tensor_methods import TensorMethods, operand, record, recording
 
@@ -274,9 +274,13 @@ class Tensor(TensorMethods):
         self.grad = self.creator = None
 
     def mean(self, axis=None, keepdims=False):
+        if self.dtype == HALF:  # float16: a sum is easily above 65504, its largest number
+            return self.float().mean(axis, keepdims).to(HALF)
         return self.sum(axis, keepdims) / count_along(self, axis)
 
     def var(self, axis=None, keepdims=False, correction=0):
+        if self.dtype == HALF:
+            return self.float().var(axis, keepdims, correction).to(HALF)
         return var(self, axis, keepdims, correction)
 
     def reshape(self, *shape):

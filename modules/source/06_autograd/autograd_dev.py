@@ -39,7 +39,7 @@ from tinytorch.core.losses import cross_entropy_forward
 from tinytorch.core.tensor import Tensor, Variable, apply, axes_of, operand, recording
 from tinytorch.support import derivatives
 from tinytorch.support.arrays import is_exclusive, sum_in_place
-from tinytorch.support.derivatives import FREED, FunctionMethods, Rules
+from tinytorch.support.derivatives import FREED, FunctionMethods, Rules, masked
 from tinytorch.support.forward import (clip_forward, max_forward, min_forward, power,
                                        relu_forward, reshape_forward, sigmoid_forward,
                                        sum_forward, take_forward)
@@ -619,7 +619,7 @@ def unbroadcast(g, shape):
     ### BEGIN SOLUTION
     extra = g.ndim - len(shape)
     ones = [extra + i for i, n in enumerate(shape) if n == 1]
-    return g.sum(axis=(*range(extra), *ones)).reshape(shape)
+    return sum_forward(g, axis=(*range(extra), *ones)).reshape(shape)
     ### END SOLUTION
 
 # %% checks="unbroadcast"
@@ -685,7 +685,8 @@ derivative(power, derivatives.base_rule, derivatives.exponent_rule)
 # `b`: if both grow by $\varepsilon$, so does the result. Predict the sum of the two gradients.
 #
 # **Task.** Write the rules of `maximum minimum absolute relu clip where`. The docstring says
-# which subgradient is wanted.
+# which subgradient is wanted. `masked(g, mask)` is given: it is `g * mask`, but 0 where the mask
+# is False also if `g` is infinite there. So `relu(x).sqrt()` has the gradient 0 for negative x.
 
 # %% The rules of piecewise functions exercise="piecewise"
 #| export
@@ -718,8 +719,8 @@ def piecewise_rules():
     derivative(np.minimum, lambda g, out, a, b: chosen(g, a < b, a == b),
                lambda g, out, a, b: chosen(g, b < a, a == b))
     derivative(np.absolute, lambda g, out, a: g * np.sign(a))
-    derivative(relu_forward, lambda g, out, a: g * (out > 0))
-    derivative(clip_forward, lambda g, out, a, low, high: g * (out == a))
+    derivative(relu_forward, lambda g, out, a: masked(g, out != 0))
+    derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
     derivative(np.where, None, lambda g, out, c, a, b: np.where(c, g, 0),
                lambda g, out, c, a, b: np.where(c, 0, g))
     ### END SOLUTION
