@@ -1,5 +1,6 @@
 """At the edges of what numbers can be: 0, inf, nan, very many, changed behind the graph's back."""
 
+import copy
 import gc
 import math
 
@@ -9,6 +10,7 @@ import pytest
 from tinytorch import Tensor, Variable, nn, no_grad, optim
 from tinytorch.core.autograd import Function
 from tinytorch.func import jvp
+from tinytorch.generate import accept, beam, sample, top_p, with_temperature
 from tinytorch.nn import functional as F
 from tinytorch.support.arrays import changes
 from tinytorch.support.forward import sum_forward
@@ -180,3 +182,91 @@ def test_new_data_leaves_the_old_in_the_graph_and_inputs_count():
     del w, x, y, z
     gc.collect()
     assert len(changes.times) == count - 1  # what is changed is not kept alive
+
+
+def test_an_array_of_rank_0_decides_no_dtype():
+    x = Tensor([1.0, 2.0])
+    for y in (np.array(2.0), Tensor(np.array(2.0)), np.float64(2)):
+        results = [x * y, y * x, x / y, x**y, x.maximum(y), Variable([1.0]) + y]
+        assert {out.dtype.name for out in results} == {"float32"}, type(y)
+    third = Variable(np.array(1 / 3))
+    with no_grad():
+        third -= np.array(1 / 7)
+    assert third.item() == 1 / 3 - 1 / 7 and x.double().dtype == "float64"
+    assert (Tensor(np.array(1.0)) * Tensor(1.0)).dtype == (Tensor([1]) * third).dtype == "float64"
+
+
+def test_a_generator_runs_without_recording_and_its_caller_with_it():
+    w = Variable([2.0])
+
+    @no_grad()
+    def outputs():
+        for scale in (1, 2):
+            try:
+                yield w * scale
+            except KeyError:
+                yield w * 9
+        return (w * 3).requires_grad
+
+    steps = outputs()
+    found = [next(steps), w * 1, steps.throw(KeyError()), steps.send(None)]
+    assert [y.requires_grad for y in found] == [False, True, False, False]
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    assert end.value.value is False and (w * 1).requires_grad
+
+
+def test_a_parameter_stays_one():
+    layer, w = nn.Linear(2, 2), Variable([1.0, 1.0])
+    for value in (Tensor([0.0, 0.0]), np.zeros(2), 0.0):
+        with pytest.raises(TypeError, match="not trained\nwrite nn.Parameter"):
+            layer.bias = value
+    with pytest.raises(AttributeError, match=r"layer.weights = .*shape \(2, 2\)"):
+        layer.weight = nn.Parameter(np.ones((2, 2)))
+    layer.bias = nn.Parameter(np.ones(2))
+    assert len(layer.parameters()) == 2 and nn.Linear(2, 2).bias.requires_grad
+    w.grad = np.array([3.0, 4.0], "f")
+    assert optim.clip_grad_norm_(w, 1.0) == 5
+    np.testing.assert_allclose(w.grad, [0.6, 0.8], 1e-6)
+    with pytest.raises(RuntimeError, match="only leaves can"):
+        copy.deepcopy(w * 2)
+    assert copy.deepcopy(w).grad.tolist() == w.grad.tolist()
+
+
+@pytest.mark.slow
+def test_batch_norm_with_cumulative_averages_is_pytorchs(torch):
+    ours, theirs = nn.BatchNorm1d(3, momentum=None), torch.nn.BatchNorm1d(3, momentum=None)
+    for seed in range(4):
+        x = np.random.default_rng(seed).normal(seed, 2, (5, 3)).astype("f")
+        ours(Tensor(x)), theirs(torch.tensor(x))
+        if seed == 1:
+            state, ours = ours.state_dict(), nn.BatchNorm1d(3, momentum=None)
+            ours.load_state_dict(state)
+    for name, array in ours.state_dict().items():
+        np.testing.assert_allclose(array, theirs.state_dict()[name].numpy(), 1e-6)
+
+
+def test_no_token_is_chosen_by_what_is_no_number():
+    model = nn.GPT(20, 16, 16, 1, 2)
+    model.norm.weight.data[0] = NAN
+    for wrong in ([[1.0, 2.0], [NAN, 1.0]], [[0.0, 1.0], [-INF, -INF]], [[0.0, 0.0], [INF, 1.0]]):
+        with pytest.raises(ValueError, match="logits of row 1 hold"):
+            sample(wrong, 0)
+    for options in ({}, {"temperature": 0}, {"cache": False}, {"top_k": 1}, {"top_p": 0.5}):
+        with pytest.raises(ValueError, match="hold nan: has training diverged"):
+            model.generate([[5, 6]], 2, **options)
+    with pytest.raises(ValueError, match="hold nan"):
+        beam(model, [[5, 6]], 2, 2)
+
+
+def test_the_smallest_temperature_and_the_limit_of_top_p():
+    for t in (0, 1e-20, 1e-38, 1e-45, 5e-324):
+        assert sample(with_temperature([[1.0, 3.0, 2.0]], t), 0).data.tolist() == [1], t
+    with pytest.raises(ValueError, match="nan"):
+        with_temperature([1.0], NAN)
+    for p, limit, kept in [([3, 1, 1, 5], 0.8, 2), ([1] * 10, 0.3, 3), ([6, 3, 1], 0.9, 2)]:
+        for dtype in ("float32", "float64"):
+            logits = np.log(np.array(p, dtype) / sum(p))
+            assert np.isfinite(top_p(logits, limit).data).sum() == kept, (p, limit, dtype)
+    assert np.isfinite(top_p(np.log([1 - 1e-9, 1e-9]), 1).data).all()
+    assert accept([0.0, 1.0], [1e-17, 1.0], 0, 0) == (False, 1)  # equal but for rounding

@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 795846fa939f8067
+# checksum: 9c8e1aef9e3be947
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -488,6 +488,7 @@ def matmul_vjp(n, g, a, b):
 derivative(np.matmul, *derivatives.matmul_rules(lambda *arrays: matmul_vjp(*arrays)))
 
 
+@derivatives.also_for_generators
 @contextlib.contextmanager
 def no_grad():
     """Record no operations of this thread: `with no_grad():`, or `@no_grad()` on a function.

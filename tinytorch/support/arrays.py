@@ -73,7 +73,7 @@ def as_result(out, arrays):
     out      ndarray, or the NumPy number that NumPy returns for rank 0
     arrays   what it was computed from: ndarrays and Python numbers
     returns  ndarray: of its dtype if that is no floating-point dtype, or if one of `arrays` has it;
-             else float32
+             else float32. Arrays of floats of rank 0 count only if there are no others
 
     >>> as_result(np.array([1, 2]) * 0.5, (np.array([1, 2]), 0.5)).dtype
     dtype('float32')
@@ -83,9 +83,11 @@ def as_result(out, arrays):
     out = np.asarray(out)
     if out.dtype is FLOAT32 or out.dtype.kind != "f":
         return out
-    if any(isinstance(a, np.ndarray) and a.dtype == out.dtype for a in arrays):
+    floats = [a for a in arrays if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
+    deciding = [a for a in floats if a.ndim] or floats
+    if any(a.dtype == out.dtype for a in deciding):
         return out
-    return out.astype(FLOAT32)
+    return out.astype(deciding[0].dtype if len(deciding) == 1 else FLOAT32)
 
 
 def as_index_array(part):
@@ -159,7 +161,10 @@ def explain_error(error, op, arrays, options, common_shape):
     reshape of shape (3,): bad
     """
     if isinstance(arrays, (tuple, list)) and any(hasattr(a, "requires_grad") for a in arrays):
-        return TypeError("`run` got a Tensor; send each input through `operand`")
+        return TypeError(
+            "`run` got a Tensor; send each input through `operand`, and never assign a Tensor to "
+            "x.data: write x.data = y.data"
+        )
     if isinstance(error, RecursionError):
         return error
     if not isinstance(arrays, (tuple, list)) or not isinstance(options, dict):

@@ -6,6 +6,7 @@ returns the gradient for one input. Nothing here imports the engine: whatever ha
 taken for a Tensor.
 """
 
+import contextlib
 import functools
 import inspect
 import math
@@ -323,6 +324,71 @@ class FunctionMethods:
 def numbers_of(gradient):
     """The array inside a Tensor; anything else as it is."""
     return gradient.data if hasattr(gradient, "requires_grad") else gradient
+
+
+# switching recording off
+
+
+def also_for_generators(manager):
+    """Let `manager`, made by contextlib.contextmanager, also decorate generator functions: each of
+    their steps runs inside of it, and what happens between the steps outside.
+
+    >>> @also_for_generators
+    ... @contextlib.contextmanager
+    ... def shouting():
+    ...     heard.append("in")
+    ...     yield
+    ...     heard.append("out")
+    >>> @shouting()
+    ... def count():
+    ...     yield from (1, 2)
+    >>> heard = []
+    >>> for n in count():
+    ...     heard.append(n)
+    >>> heard
+    ['in', 'out', 1, 'in', 'out', 2, 'in', 'out']
+    """
+
+    class Manager(contextlib.ContextDecorator):
+        def __enter__(self):
+            self.entered = manager()
+            return self.entered.__enter__()
+
+        def __exit__(self, *error):
+            return self.entered.__exit__(*error)
+
+        def _recreate_cm(self):
+            return Manager()
+
+        def __call__(self, function):
+            if inspect.isgeneratorfunction(function):
+                return in_steps(function, Manager)
+            return super().__call__(function)
+
+    return functools.wraps(manager)(lambda: Manager())
+
+
+def in_steps(function, manager):
+    """A generator function whose generator runs inside of manager() at each step."""
+
+    @functools.wraps(function)
+    def inside(*args, **options):
+        generator, step = function(*args, **options), (next,)
+        while True:
+            with manager():
+                try:
+                    value = step[0](generator, *step[1:])
+                except StopIteration as end:
+                    return end.value
+            try:
+                step = (type(generator).send, (yield value))
+            except GeneratorExit:
+                generator.close()
+                raise
+            except BaseException as error:
+                step = (type(generator).throw, error)
+
+    return inside
 
 
 # checks

@@ -277,7 +277,7 @@ def as_tangents(tangents, primals):
                 f"a tangent of shape {v.shape} for a primal of shape {x.shape}\n"
                 "the tangent says how much each element changes: it needs the same shape"
             )
-        tensors.append(v if v.dtype == x.dtype else apply(cast_forward, v, np.zeros((), x.dtype)))
+        tensors.append(v if v.dtype == x.dtype else apply(cast_forward, v, np.zeros(1, x.dtype)))
     return tensors
 
 

@@ -516,7 +516,8 @@ warned = []  # the name of the layer that was warned about, once there is one
 
 
 def cast_to(x, weights, name="a layer"):
-    """What a layer computes with for its input `x`: float64 becomes float32 like the weights.
+    """What a layer computes with for its input `x`: float64 becomes float32 like the weights, and
+    float16 too, whose sums would overflow.
 
     x        a Tensor, an array or nested lists
     weights  a Tensor
@@ -535,6 +536,8 @@ def cast_to(x, weights, name="a layer"):
             return x
     except AttributeError:
         pass  # x is no Tensor
+    if getattr(x, "dtype", None) == np.float16:
+        return x.float() if is_tensor(x) else x.astype(weights.dtype)
     if getattr(x, "dtype", None) != np.float64 or weights.dtype != np.float32:
         return x
     if not warned:

@@ -115,9 +115,11 @@ def operand(x):
     """
     if isinstance(x, TensorMethods):
         return x.data
-    if type(x) in NUMBERS or isinstance(x, ndarray):
+    if type(x) in NUMBERS:
         return x
-    if isinstance(x, np.generic):
+    if isinstance(x, ndarray) and x.ndim:
+        return x
+    if isinstance(x, (np.generic, ndarray)):
         return x.item()  # np.sqrt(64) counts as a Python number, which takes the tensor's dtype
     if isinstance(x, (list, tuple)):
         return as_array(x)
@@ -184,7 +186,7 @@ class TensorMethods(NumPyNames):
         """x += other, x *= other, ...: a new tensor; a tensor made with requires_grad=True is
         changed in place."""
         if self.requires_grad and self.creator is None:
-            result = self._apply(op, self.data, operand(other)).data
+            result = self._apply(op, self.detach(), operand(other)).data
             return write_in_place(self, result, sign, recording.on)
         return self._apply(op, self, other)
 
@@ -320,6 +322,17 @@ class TensorMethods(NumPyNames):
                 "ask x.data.any() or .all()"
             )
         return bool(self.data.item())
+
+    def __deepcopy__(self, memo):
+        if self.creator is not None:
+            raise RuntimeError(
+                f"the result of {self.creator!r}, of shape {self.shape}, cannot be copied with its "
+                "graph: only leaves can\ncopy x.detach(), or x.clone() to record the copy"
+            )
+        out = self.detach()
+        out.data, out.requires_grad = self.data.copy(), self.requires_grad
+        out.grad = None if self.grad is None else self.grad.copy()
+        return out
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.data, dtype=dtype, copy=copy)
@@ -466,7 +479,7 @@ class TensorMethods(NumPyNames):
         if dtype == self.data.dtype:
             return self
         # an array of this dtype as second input: an operation returns a dtype of its inputs
-        return self._apply(cast_forward, self, np.zeros((), dtype))
+        return self._apply(cast_forward, self, np.zeros(1, dtype))
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         """NumPy calls this for np.exp(x), and for `array + x`, which must be computed by `x`."""

@@ -685,8 +685,9 @@ derivative(power, derivatives.base_rule, derivatives.exponent_rule)
 # `b`: if both grow by $\varepsilon$, so does the result. Predict the sum of the two gradients.
 #
 # **Task.** Write the rules of `maximum minimum absolute relu clip where`. The docstring says
-# which subgradient is wanted. `masked(g, mask)` is given: it is `g * mask`, but 0 where the mask
-# is False also if `g` is infinite there. So `relu(x).sqrt()` has the gradient 0 for negative x.
+# which subgradient is wanted. `masked(g, mask)` is given: it is `g * mask`, but 0 where the
+# mask is False also if `g` is infinite there. So `relu(x).sqrt()` has gradient 0 for negative
+# x.
 
 # %% The rules of piecewise functions exercise="piecewise"
 #| export
@@ -1001,9 +1002,11 @@ check("matmul")
 #
 # **Task.** Write the body of `no_grad`. `contextlib.contextmanager` turns a function with a
 # `yield` into a `with` block and a decorator: the code before `yield` runs at the start.
+# (`also_for_generators` makes `@no_grad()` work above a function that itself has a `yield`.)
 
 # %% Switching recording off exercise="no-grad"
 #| export
+@derivatives.also_for_generators
 @contextlib.contextmanager
 def no_grad():
     """Record no operations of this thread: `with no_grad():`, or `@no_grad()` on a function.

@@ -1143,4 +1143,5 @@ figure = plot_lines({name: (STEPS, np.reshape(losses, (-1, 5)).mean(1))
 #    size?
 # 4. PyTorch: `torch.nn.LayerNorm`, `RMSNorm`, `BatchNorm1d`, `BatchNorm2d` with the same
 #    arguments; `torch.nn.functional.layer_norm`, `rms_norm` and `batch_norm`. A batch norm of
-#    PyTorch counts its batches also when it has a momentum (`num_batches_tracked`). Residual connections are written as `x + f(x)`.
+#    PyTorch counts its batches also when it has a momentum (`num_batches_tracked`). Residual
+#    connections are written as `x + f(x)`.
