@@ -283,7 +283,11 @@ def matmul_rules(matmul_vjp):
 
     def rule(n):
         def of_input(g, out, a, b):
-            gradient, shape = matmul_vjp(n, *as_matrices(g, a, b)), (a, b)[n].shape
+            (g, *pair), shape = as_matrices(g, a, b), (a, b)[n].shape
+            if b.ndim < 3 and g.shape[1 - n] == 1:  # NumPy's @ uses no BLAS for 1 row or 1 column
+                gradient = np.dot(pair[0].T, g) if n else np.dot(g, pair[1].T)
+            else:
+                gradient = matmul_vjp(n, g, *pair)
             # no reshape that changes nothing: it makes a view, which a leaf would have to copy
             return gradient if b.ndim > 2 or gradient.shape == shape else gradient.reshape(shape)
 
