@@ -203,7 +203,20 @@ def test_dropout_can_be_seeded():
     assert np.array_equal(*results)
 
 
-# Memory
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("tokens, heads", [(13, 2), (16, 1), (1, 4)])
+def test_blocks_of_queries_give_the_same(tokens, heads, causal, monkeypatch):
+    monkeypatch.setattr(lesson, "MOST_WEIGHTS", 1)
+    layer, x = MultiHeadAttention(8, heads, causal=causal), numbers((2, tokens, 8), "float32")
+    qkv = layer.qkv.weights.data
+    whole, blocks = Variable(x @ qkv), Variable(x @ qkv)
+    found = lesson.fused_attention(blocks, heads, causal)
+    wanted = apply(lesson.attention_forward, whole, heads=heads, causal=causal, saved={})
+    assert found.creator.op is lesson.attention_blocks_forward
+    np.testing.assert_allclose(found.data, wanted.data, 1e-5, 1e-6)
+    g = numbers(found.shape, "float32", 1)
+    found.backward(g), wanted.backward(g)
+    np.testing.assert_allclose(blocks.grad, whole.grad, 1e-4, 1e-6)
 
 
 # Refusals

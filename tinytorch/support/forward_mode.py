@@ -470,6 +470,7 @@ OF_OTHER_LESSONS = {  # operation: its rule, with the operation as its first arg
 }
 FUSED = {  # operation: the same function, composed
     "attention": attention,
+    "attention_blocks": attention,
     "gelu": gelu,
     "layer_norm": layer_norm,
     "rms_norm": rms_norm,
