@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 9c8e1aef9e3be947
+# checksum: b3049f7bd8912e5c
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -106,6 +106,11 @@ def topological_order(root):
 
 def match_input(g, data, op=None):
     """The gradient `g` in the shape and dtype of `data`. Errors name the operation `op`."""
+    try:
+        if g.shape == data.shape and g.dtype is data.dtype:
+            return g  # nearly always
+    except AttributeError:
+        pass  # no array
     if getattr(g, "shape", None) != data.shape:
         derivatives.check_gradient(g, data.shape, op)  # an error that names what does not fit
         g = unbroadcast(g, data.shape)  # written in the section on broadcasting
@@ -266,7 +271,8 @@ def seed_gradient(tensor, gradient=None):
 
     Source: torch.Tensor.backward has the same rule.
     """
-    derivatives.check_recorded(tensor)
+    if not tensor.requires_grad or tensor.data.dtype.kind != "f":
+        raise derivatives.not_recorded(tensor)
     data = tensor.data
     if gradient is None:
         if data.size != 1:

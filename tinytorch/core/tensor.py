@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: e735d60e968bba09
+# checksum: 1471e45b6e2b625e
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import math
@@ -125,13 +125,13 @@ ndarray, FLOAT32 = np.ndarray, np.dtype(np.float32)
 def run(op, arrays, options):
     """The result of op(*arrays, **options), an ndarray."""
     try:
-        out = op(*arrays, **options)
+        out = op(*arrays, **options) if options else op(*arrays)
     except (ValueError, IndexError, TypeError, RecursionError) as error:
         common_shape = matmul_shape if op is np.matmul else broadcast_shape
         raise explain_error(error, op, arrays, options, common_shape) from None
-    if type(out) is ndarray and out.dtype is FLOAT32:
-        return out
-    return as_result(out, arrays)
+    if type(out) is not ndarray:
+        out = np.asarray(out)  # for rank 0, NumPy returns a number
+    return out if out.dtype is FLOAT32 else as_result(out, arrays)
 
 
 def apply(op, *inputs, **options):

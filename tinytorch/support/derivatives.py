@@ -95,13 +95,14 @@ class Rules(dict):
         if made.created < changes.last:
             hide_changed_arrays(made)
         rules = self[made.op]
+        if type(rules) is tuple and len(rules) == len(made.inputs):
+            return rules
         if type(rules) is not tuple:
             rules = rules(g, node.data, *made.arrays, **made.options)
             check_rules(rules, made)
             # computed already: the rule for each input only returns its part
             return [part if part is None else lambda *_, part=part, **__: part for part in rules]
-        if len(rules) != len(made.inputs):
-            check_rules(rules, made)
+        check_rules(rules, made)
         return rules
 
 
@@ -424,15 +425,15 @@ def check_float(dtype):
         )
 
 
-def check_recorded(tensor):
-    """Refuse a tensor that the backward pass cannot start from."""
-    if not tensor.requires_grad:
-        raise RuntimeError(
-            "backward() starts from a result of tensors that require a gradient, and this one was "
-            "not recorded. Was it made inside no_grad(), from .data, of integers, or from tensors "
-            "without requires_grad=True?"
-        )
-    check_float(tensor.data.dtype)
+def not_recorded(tensor):
+    """The error for a tensor that the backward pass cannot start from."""
+    if tensor.requires_grad:
+        check_float(tensor.data.dtype)
+    return RuntimeError(
+        "backward() starts from a result of tensors that require a gradient, and this one was "
+        "not recorded. Was it made inside no_grad(), from .data, of integers, or from tensors "
+        "without requires_grad=True?"
+    )
 
 
 def check_rules(rules, made):

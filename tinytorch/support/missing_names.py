@@ -1,6 +1,7 @@
 """What to write here for PyTorch's and NumPy's names: those of functions, methods and arguments."""
 
 import functools
+import inspect
 from types import FunctionType
 
 __all__ = ["ARGUMENTS", "TENSOR", "NumPyNames", "missing_name", "numpy_names", "texts_by_name"]
@@ -160,5 +161,7 @@ class NumPyNames:
             members.update(vars(base))
         for name, method in members.items():
             if isinstance(method, FunctionType) and not hasattr(method, "__wrapped__"):
+                if method.__code__.co_flags & inspect.CO_VARKEYWORDS:
+                    continue  # with **others, it calls `wrong_argument` itself
                 if not set(ARGUMENTS.values()).isdisjoint(arguments_of(method)):
                     setattr(cls, name, numpy_names(method))

@@ -2,11 +2,13 @@
 record of how a result was computed. For PyTorch's other names an error says what to write.
 """
 
+import sys
 import threading
+from operator import attrgetter
 
 import numpy as np
 
-from tinytorch.lazy import autograd_lesson
+from tinytorch.lazy import later_lesson
 from tinytorch.support.arrays import (
     as_array,
     as_index_array,
@@ -38,7 +40,13 @@ from tinytorch.support.forward import (
     sum_forward,
     take_forward,
 )
-from tinytorch.support.missing_names import TENSOR, NumPyNames, missing_name, texts_by_name
+from tinytorch.support.missing_names import (
+    TENSOR,
+    NumPyNames,
+    missing_name,
+    texts_by_name,
+    wrong_argument,
+)
 
 __all__ = ["TensorMethods", "operand", "record", "recording"]
 
@@ -84,11 +92,6 @@ class Creator:
 
     __slots__ = ("op", "inputs", "arrays", "options", "created")
 
-    def __init__(self, op, inputs, arrays, options):
-        self.op, self.inputs = op, inputs
-        self.arrays, self.options = arrays, options
-        self.created = clock()
-
     def __repr__(self):
         return name_of(self.op)
 
@@ -103,9 +106,14 @@ def record(out, op, inputs, arrays, options):
         if isinstance(x, TensorMethods) and x.requires_grad:
             if recording.on and out.data.dtype.kind == "f":
                 out.requires_grad = True
-                out.creator = Creator(op, inputs, arrays, options)
+                out.creator = made = Creator()
+                made.op, made.inputs, made.arrays = op, inputs, arrays
+                made.options, made.created = options or EMPTY, clock()
             break
     return out
+
+
+EMPTY = {}  # one for all operations without options, which nobody may write to
 
 
 def operand(x):
@@ -139,10 +147,10 @@ class TensorMethods(NumPyNames):
 
     __slots__ = ("data", "grad", "requires_grad", "creator", "__weakref__")
 
-    shape = property(lambda self: self.data.shape, doc="The length of each axis, a tuple.")
-    ndim = property(lambda self: self.data.ndim, doc="The rank: how many axes.")
-    size = property(lambda self: self.data.size, doc="How many elements.")
-    dtype = property(lambda self: self.data.dtype, doc="The NumPy dtype of the elements.")
+    shape = property(attrgetter("data.shape"), doc="The length of each axis, a tuple.")
+    ndim = property(attrgetter("data.ndim"), doc="The rank: how many axes.")
+    size = property(attrgetter("data.size"), doc="How many elements.")
+    dtype = property(attrgetter("data.dtype"), doc="The NumPy dtype of the elements.")
 
     # operators, with tensors, arrays and Python numbers on either side
 
@@ -209,7 +217,11 @@ class TensorMethods(NumPyNames):
     def clip(self, low=None, high=None):
         return self._apply(clip_forward, self, low=low, high=high)
 
-    def sum(self, axis=None, keepdims=False):
+    def sum(self, axis=None, keepdims=False, **others):
+        if others:  # no wrapper looks at them: `sum` is in every small example
+            raise wrong_argument(TensorMethods.sum, others) or TypeError(
+                f"sum() got an unexpected keyword argument {next(iter(others))!r}"
+            )
         return self._apply(sum_forward, self, axis=axis, keepdims=keepdims)
 
     def max(self, axis=None, keepdims=False):
@@ -281,7 +293,8 @@ class TensorMethods(NumPyNames):
 
     def backward(self, gradient=None, retain_graph=False):
         """Compute the gradient of this scalar for every tensor it was computed from."""
-        return autograd_lesson().backward(self, gradient, retain_graph)
+        lesson = sys.modules.get("tinytorch.core.autograd") or later_lesson("autograd", "backward")
+        return lesson.backward(self, gradient, retain_graph)
 
     # what Python and NumPy ask for, and PyTorch's names
 

@@ -245,6 +245,11 @@ print("a:", for_a, " b:", for_b)
 #| exporti
 def match_input(g, data, op=None):
     """The gradient `g` in the shape and dtype of `data`. Errors name the operation `op`."""
+    try:
+        if g.shape == data.shape and g.dtype is data.dtype:
+            return g  # nearly always
+    except AttributeError:
+        pass  # no array
     if getattr(g, "shape", None) != data.shape:
         derivatives.check_gradient(g, data.shape, op)  # an error that names what does not fit
         g = unbroadcast(g, data.shape)  # written in the section on broadcasting
@@ -513,7 +518,8 @@ def seed_gradient(tensor, gradient=None):
 
     Source: torch.Tensor.backward has the same rule.
     """
-    derivatives.check_recorded(tensor)
+    if not tensor.requires_grad or tensor.data.dtype.kind != "f":
+        raise derivatives.not_recorded(tensor)
     ### BEGIN SOLUTION
     data = tensor.data
     if gradient is None:
