@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: b3049f7bd8912e5c
+# checksum: 972415ba6e14541c
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -376,7 +376,7 @@ def piecewise_rules():
     derivative(np.minimum, lambda g, out, a, b: chosen(g, a < b, a == b),
                lambda g, out, a, b: chosen(g, b < a, a == b))
     derivative(np.absolute, lambda g, out, a: g * np.sign(a))
-    derivative(relu_forward, lambda g, out, a: masked(g, out != 0))
+    derivative(relu_forward, lambda g, out, a: masked(g, out))
     derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
     derivative(np.where, None, lambda g, out, c, a, b: np.where(c, g, 0),
                lambda g, out, c, a, b: np.where(c, 0, g))

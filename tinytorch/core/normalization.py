@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: d1eee810a4c0b6a8
+# checksum: 7ad9ae91a80653a8
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -84,8 +84,8 @@ def layer_norm_forward(x, weight, bias, eps, saved):
     Source: Ba, Kiros, Hinton, Layer normalization (2016), section 3.
     """
     n = x.shape[-1]
-    centered = x - x.sum(-1, keepdims=True) / n  # NumPy's mean is slower on short rows
-    variance = (centered * centered).sum(-1, keepdims=True) / n
+    centered = x - sum_forward(x, -1, True) / n  # faster than x.mean on short rows
+    variance = sum_forward(centered * centered, -1, True) / n
     saved["scale"] = 1 / np.sqrt(variance + eps)
     saved["normalized"] = centered * saved["scale"]
     return saved["normalized"] * weight + bias

@@ -174,12 +174,14 @@ def register_others(derivative):
     derivative(cast_forward, lambda g, out, x, like: g.astype(x.dtype), None)
 
 
-INTEGERS = {2: np.int16, 4: np.int32, 8: np.int64}  # of as many bytes
+INTEGERS = {2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}  # of as many bytes
 
 
 def masked(g, mask):
-    """`g` where `mask` is true, and 0 elsewhere: also where `g` is inf or nan, which times 0 are
-    nan. For an ndarray or NumPy number, a new one of the same dtype.
+    """`g` where `mask` is true, or is a number other than 0; 0 elsewhere. That is g * mask, but
+    also where `g` is inf or nan, which times 0 are nan.
+
+    returns  ndarray or NumPy number of the dtype of `g`: a new one
 
     The bits of a number are multiplied, as an integer. On 147,456 numbers np.where takes 10 times
     as long.
@@ -187,7 +189,7 @@ def masked(g, mask):
     >>> masked(np.float32([np.inf, 2]), np.array([False, True]))
     array([0., 2.], dtype=float32)
     """
-    return (g.view(INTEGERS[g.itemsize]) * mask).view(g.dtype)
+    return (g.view(INTEGERS[g.itemsize]) * mask.astype(bool, copy=False)).view(g.dtype)
 
 
 def base_rule(g, out, base, exponent):

@@ -118,7 +118,7 @@ def sum_forward(x, axis=None, keepdims=False):
     along the first axis as along the last."""
     if x.dtype is HALF:
         return sum_forward(x.astype(FLOAT32), axis, keepdims).astype(HALF)
-    if axis is not None and x.size > MANY and rows_of(x.shape, axis) > MANY and x.dtype.kind == "f":
+    if axis is not None and x.size > MANY and rows_of(x, axis) > MANY and x.dtype.kind == "f":
         return sum_in_blocks(x, axes_of(axis, x.ndim), keepdims)
     return np.add.reduce(x, axis=axis, keepdims=keepdims)
 
@@ -130,33 +130,44 @@ def sum_forward(x, axis=None, keepdims=False):
 MANY, BLOCK, WIDTH = 1000, 16, 1024
 
 
-def rows_of(shape, axis):
-    """How many numbers go into one sum along `axis`, an int or a tuple; 0 if there is no such axis.
+def rows_of(x, axis):
+    """How many rows NumPy would add one after the other for a sum along `axis`, an int or a tuple:
+    axes at the end of memory do not count. 0 if there is no such axis.
 
-    >>> rows_of((10, 2, 5), 0), rows_of((10, 2, 5), (-1, 0))
-    (10, 50)
+    >>> x = np.zeros((10, 2, 5))
+    >>> rows_of(x, 0), rows_of(x, (0, 1)), rows_of(x, (0, -1)), rows_of(x, 2)
+    (10, 20, 10, 1)
     """
+    axes = [axis] if type(axis) is int else [*axis]
+    rows, last = 1, x.ndim - 1 if x.flags.c_contiguous else -1
+    while last in axes or last - x.ndim in axes:
+        last -= 1
     try:
-        if type(axis) is int:
-            return shape[axis]
-        return math.prod([shape[a] for a in axis])
+        for a in axes:
+            if not last < a % x.ndim:
+                rows *= x.shape[a]
     except (IndexError, TypeError):
         return 0
+    return rows
 
 
 def sum_in_blocks(x, axes, keepdims):
-    """The sum of an ndarray along `axes`, a tuple of ints from 0 up, one axis after the other.
+    """The sum of an ndarray along `axes`, a tuple of ints from 0 up.
 
     >>> sum_in_blocks(np.full((500_000, 2), 0.1, "float32"), (0,), False).round(1)
     array([50000., 50000.], dtype=float32)
     """
     order = sorted(range(x.ndim), key=lambda a: -abs(x.strides[a]))  # as they lie in memory
-    out = x.transpose(order)
-    for n in reversed(range(x.ndim)):
-        if order[n] in axes:
-            before, rows, after = out.shape[:n], out.shape[n], out.shape[n + 1 :]
-            out = out.reshape(math.prod(before), rows, math.prod(after))
-            out = sum_rows(out).reshape(*before, 1, *after)
+    out, summed, end = x.transpose(order), [a in axes for a in order], x.ndim
+    while end:  # neighbouring axes that are summed count as one; the last ones first
+        start = end - 1
+        while start and summed[start] and summed[start - 1]:
+            start -= 1
+        if summed[start]:
+            before, rows, after = out.shape[:start], out.shape[start:end], out.shape[end:]
+            out = sum_rows(out.reshape(math.prod(before), math.prod(rows), math.prod(after)))
+            out = out.reshape(*before, *[1] * len(rows), *after)
+        end = start
     out = out.transpose(np.argsort(order))
     return out if keepdims else np.squeeze(out, axes)
 
@@ -164,7 +175,9 @@ def sum_in_blocks(x, axes, keepdims):
 def sum_rows(x):
     """The sum of an ndarray of three axes along the middle one."""
     rows, width = x.shape[1:]
-    while rows > BLOCK and width > 1:  # of width 1 the rows are neighbours in memory
+    if width == 1:  # the rows are neighbours in memory
+        return np.add.reduce(x[..., 0], axis=1)
+    while rows > BLOCK:
         joined = max(1, min(WIDTH // width, rows // BLOCK))
         whole = rows - rows % (BLOCK * joined)
         blocks = x[:, :whole].reshape(len(x), -1, BLOCK, joined * width)

@@ -62,9 +62,10 @@ def as_rows(ids):
 def check_logits(logits):
     """`logits`, a Tensor or array of shape (..., V). ValueError, with the row, when a row has no
     largest finite number: a token cannot be chosen by it."""
-    largest = np.max(np.asarray(logits), axis=-1)
-    wrong = np.argwhere(~np.isfinite(largest))
-    if len(wrong):
+    array = logits if isinstance(logits, np.ndarray) else logits.data
+    largest = np.maximum.reduce(array, axis=-1)
+    if not np.isfinite(largest).all():
+        wrong = np.argwhere(~np.isfinite(largest))
         row, found = tuple(wrong[0].tolist()), largest[tuple(wrong[0])]
         cause = "was every token removed?" if found == -np.inf else "has training diverged?"
         raise ValueError(f"the logits of row {', '.join(map(str, row)) or 0} hold {found}: {cause}")

@@ -691,9 +691,9 @@ derivative(power, derivatives.base_rule, derivatives.exponent_rule)
 # `b`: if both grow by $\varepsilon$, so does the result. Predict the sum of the two gradients.
 #
 # **Task.** Write the rules of `maximum minimum absolute relu clip where`. The docstring says
-# which subgradient is wanted. `masked(g, mask)` is given: it is `g * mask`, but 0 where the
-# mask is False also if `g` is infinite there. So `relu(x).sqrt()` has gradient 0 for negative
-# x.
+# which subgradient is wanted. `masked(g, mask)` is given: it is `g` where the mask is True (or
+# a number other than 0), and 0 elsewhere, also if `g` is infinite there. So `relu(x).sqrt()`
+# has gradient 0 for negative x.
 
 # %% The rules of piecewise functions exercise="piecewise"
 #| export
@@ -726,7 +726,7 @@ def piecewise_rules():
     derivative(np.minimum, lambda g, out, a, b: chosen(g, a < b, a == b),
                lambda g, out, a, b: chosen(g, b < a, a == b))
     derivative(np.absolute, lambda g, out, a: g * np.sign(a))
-    derivative(relu_forward, lambda g, out, a: masked(g, out != 0))
+    derivative(relu_forward, lambda g, out, a: masked(g, out))
     derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
     derivative(np.where, None, lambda g, out, c, a, b: np.where(c, g, 0),
                lambda g, out, c, a, b: np.where(c, 0, g))

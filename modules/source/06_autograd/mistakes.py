@@ -410,13 +410,13 @@ derivative(clip_forward, lambda g, out, a, low, high: g * ((out == a) & (out != 
 # %% piecewise mistake relu-by-the-gradient: Cuts off where the gradient is negative instead of
 # where the input was.
 #> relu of
-#- derivative(relu_forward, lambda g, out, a: masked(g, out != 0))
+#- derivative(relu_forward, lambda g, out, a: masked(g, out))
 derivative(relu_forward, lambda g, out, a: g * (g > 0))
 
 # %% piecewise mistake relu-in-place: Sets the gradient to 0 in place, in an array that others
 # use.
 #> the rule of relu for input 0 wrote into its arguments
-#- derivative(relu_forward, lambda g, out, a: masked(g, out != 0))
+#- derivative(relu_forward, lambda g, out, a: masked(g, out))
 derivative(relu_forward, lambda g, out, a: np.multiply(g, out > 0, out=g))
 
 # %% piecewise mistake mask-times-number: Multiplies a mask by the number 0.5, which makes

@@ -157,19 +157,19 @@ return (saved["normalized"] + bias) * weight
 
 # %% layer-norm-forward mistake x-centered-in-place: Centers x in place.
 #> changed its input x
-#- centered = x - x.sum(-1, keepdims=True) / n  # NumPy's mean is slower on short rows
+#- centered = x - sum_forward(x, -1, True) / n  # faster than x.mean on short rows
 centered = x
 centered -= x.sum(-1, keepdims=True) / n  # NumPy's mean is slower on short rows
 
 # %% layer-norm-forward mistake float64-inside: Computes in float64.
 #> should give float32
-#- centered = x - x.sum(-1, keepdims=True) / n  # NumPy's mean is slower on short rows
+#- centered = x - sum_forward(x, -1, True) / n  # faster than x.mean on short rows
 centered = x - np.mean(x, -1, np.float64, keepdims=True)  # NumPy's mean is slower on short rows
 
 # %% layer-norm-forward mistake variance-by-mean-of-squares-forward: Computes the variance as
 # the mean of the squares minus the squared mean.
 #> in float32 it loses digits
-#- variance = (centered * centered).sum(-1, keepdims=True) / n
+#- variance = sum_forward(centered * centered, -1, True) / n
 variance = (x * x).mean(-1, keepdims=True) - x.mean(-1, keepdims=True) ** 2
 
 # %% layer-norm-rule mistake rule-without-the-weight: Leaves the weight out of the gradient of

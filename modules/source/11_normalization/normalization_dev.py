@@ -244,8 +244,8 @@ def layer_norm_forward(x, weight, bias, eps, saved):
     """
     ### BEGIN SOLUTION
     n = x.shape[-1]
-    centered = x - x.sum(-1, keepdims=True) / n  # NumPy's mean is slower on short rows
-    variance = (centered * centered).sum(-1, keepdims=True) / n
+    centered = x - sum_forward(x, -1, True) / n  # faster than x.mean on short rows
+    variance = sum_forward(centered * centered, -1, True) / n
     saved["scale"] = 1 / np.sqrt(variance + eps)
     saved["normalized"] = centered * saved["scale"]
     return saved["normalized"] * weight + bias
