@@ -228,14 +228,8 @@ attend = scaled_dot_product_attention
 @pytest.mark.parametrize(
     "action, words",
     [
-        (
-            lambda x: attend(x, x, x, causal_mask(3, 3), 0.0, True),
-            "two masks",
-        ),
-        (
-            lambda x: attend(x[:, 2:], x, x, is_causal=True),
-            "causal_mask(1, 3)",
-        ),
+        (lambda x: attend(x, x, x, causal_mask(3, 3), 0.0, True), "two masks"),
+        (lambda x: attend(x[:, 2:], x, x, is_causal=True), "causal_mask(1, 3)"),
         (lambda x: attend(x, x[..., :2], x), "4 and 2 numbers"),
         (lambda x: attend(x, x, x[:, :2]), "3 keys, 2 values"),
         (lambda x: attend(x[0, 0], x[0], x[0]), "unsqueeze(0)"),

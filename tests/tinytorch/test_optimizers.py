@@ -501,19 +501,9 @@ def test_tinytorch_optim_has_every_public_name():
     import tinytorch.optim as module
 
     for name in (
-        "Optimizer",
-        "SGD",
-        "Adam",
-        "AdamW",
-        "clip_grad_norm_",
-        "LRScheduler",
-        "StepLR",
-        "CosineAnnealingLR",
-        "LinearLR",
-        "LambdaLR",
-        "SequentialLR",
-        "warmup_cosine",
-    ):
+        "Optimizer", "SGD", "Adam", "AdamW", "clip_grad_norm_", "LRScheduler", "StepLR",
+        "CosineAnnealingLR", "LinearLR", "LambdaLR", "SequentialLR", "warmup_cosine",
+    ):  # fmt: skip
         assert getattr(module, name) is getattr(lesson, name) and name in dir(module)
     schedule = LambdaLR(SGD(of(), 0.5), lambda epoch: 1 / (epoch + 1))
     schedule.step()
