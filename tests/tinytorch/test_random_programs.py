@@ -158,10 +158,10 @@ class Program:
     def draw_leaf(self, lengths):
         rank = self.rng.integers(0, 5)
         shape = [1 if self.rng.random() < 0.2 else n for n in lengths[4 - rank :]]
-        numbers = np.asarray(self.rng.normal(size=shape)).astype(self.dtype)
+        numbers = self.rng.normal(size=shape) * (self.rng.random() > 0.1)
         if self.rng.random() < 0.25:  # equal numbers, zeros among them
             numbers = np.round(numbers)
-        return numbers * 0 if self.rng.random() < 0.1 else numbers
+        return np.asarray(numbers).astype(self.dtype)
 
     def draw_step(self, shapes):
         """(name, positions of its inputs, function of the library and the inputs); None where the
@@ -285,6 +285,8 @@ class Program:
                     parts.append(slice(None))
                 else:
                     parts.append([int(k) for k in rng.integers(-n, n, 3)])  # repeats, too
+            if any(isinstance(part, list) for part in parts):  # beside it, NumPy's ints are lists
+                parts = [slice(None) if isinstance(part, int) else part for part in parts]
             index = tuple(parts)
             return name, (i,), lambda m, x: x[index]
         return None
