@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 972415ba6e14541c
+# checksum: dc79b9374a656f41
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -92,7 +92,7 @@ def topological_order(root):
     >>> [float(t) for t in topological_order(y + y * y)]
     [20.0, 16.0, 4.0]
 
-    Source: Wengert, A simple automatic derivative evaluation program (1964).
+    Source: Cormen et al., Introduction to algorithms (3rd edition, 2009), section 22.4.
     """
     created, stack = {}, [root]
     while stack:
@@ -106,11 +106,6 @@ def topological_order(root):
 
 def match_input(g, data, op=None):
     """The gradient `g` in the shape and dtype of `data`. Errors name the operation `op`."""
-    try:
-        if g.shape == data.shape and g.dtype is data.dtype:
-            return g  # nearly always
-    except AttributeError:
-        pass  # no array
     if getattr(g, "shape", None) != data.shape:
         derivatives.check_gradient(g, data.shape, op)  # an error that names what does not fit
         g = unbroadcast(g, data.shape)  # written in the section on broadcasting
@@ -436,7 +431,7 @@ def shape_rules():
     ...                        axes=(1, 2, 0)).shape
     (2, 3, 4)
 
-    Source: a permutation and its inverse, e.g. numpy.argsort, "Notes".
+    Source: a permutation and its inverse, numpy.transpose, "Notes".
     """
     derivative(reshape_forward, lambda g, out, x, shape: g.reshape(x.shape))
     derivative(np.transpose, lambda g, out, x, axes: np.transpose(g, np.argsort(axes)))

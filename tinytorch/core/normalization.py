@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7ad9ae91a80653a8
+# checksum: c84a74c1224aaa47
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -417,7 +417,7 @@ class Residual(Module):
     >>> Residual(lambda x: x * 10)(Tensor([1.0, 2.0]))
     Tensor([11., 22.])
 
-    Source: He, Zhang, Ren, Sun, Deep residual learning for image recognition (2016), 3.1.
+    Source: He, Zhang, Ren, Sun, Deep residual learning for image recognition (2016), 3.2.
     """
 
     def __init__(self, inner):

@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 1471e45b6e2b625e
+# checksum: 6a70ce6ea1aecfdb
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import math
@@ -26,7 +26,8 @@ def strides_of(shape):
     >>> strides_of((2, 3))
     (3, 1)
 
-    Source: Van der Walt, Colbert, Varoquaux, The NumPy array (2011), section "Strides".
+    Source: Van der Walt, Colbert, Varoquaux, The NumPy array (2011), section "The structure of
+    a NumPy array: a view on memory".
     """
     strides, step = [], 1
     for length in reversed(shape):
@@ -146,7 +147,7 @@ def apply(op, *inputs, **options):
     >>> apply(np.add, Tensor([1.0, 2.0]), 0.5)
     Tensor([1.5, 2.5])
 
-    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 4.
+    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 5.
     """
     arrays = ()
     for x in inputs:

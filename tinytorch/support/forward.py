@@ -13,6 +13,7 @@ from tinytorch.support.arrays import axes_of
 
 __all__ = [
     "argsort_forward",
+    "attention_blocks",
     "cast_forward",
     "clip_forward",
     "clone_forward",
@@ -139,12 +140,12 @@ def rows_of(x, axis):
     (10, 20, 10, 1)
     """
     axes = [axis] if type(axis) is int else [*axis]
-    rows, last = 1, x.ndim - 1 if x.flags.c_contiguous else -1
-    while last in axes or last - x.ndim in axes:
+    rows, last = 1, x.ndim - 1
+    while x.flags.c_contiguous and (last in axes or last - x.ndim in axes):
         last -= 1
     try:
         for a in axes:
-            if not last < a % x.ndim:
+            if a % x.ndim <= last:
                 rows *= x.shape[a]
     except (IndexError, TypeError):
         return 0
@@ -264,3 +265,53 @@ def pad_forward(x, width, value):
     out = np.full([before + n + after for n, (before, after) in sides], value, x.dtype)
     out[tuple([slice(before, before + n) for n, (before, _) in sides])] = x
     return out
+
+
+# Attention of long texts, in blocks of queries: the lesson's functions, on a part of the queries at
+# a time. The weights of a block stay in the processor's cache, and no others are in memory.
+
+MOST_WEIGHTS = 2**18  # numbers in the weights of a block, and of texts that need no blocks
+
+
+def query_blocks(qkv, heads, causal, most=MOST_WEIGHTS):
+    """(queries, keys) as slices of positions: a block of queries, and what its queries see.
+
+    >>> list(query_blocks(np.zeros((1, 12, 3)), 1, True, 96))
+    [(slice(0, 8, None), slice(0, 8, None)), (slice(8, 12, None), slice(0, 12, None))]
+    """
+    batch, tokens, _ = qkv.shape
+    size = max(8, most // (batch * heads * tokens))
+    for start in range(0, tokens, size):
+        end = min(start + size, tokens)
+        yield slice(start, end), slice(0, end if causal else tokens)
+
+
+def attention_blocks(head_views, weights_forward, softmax_rule):
+    """The functions `attention_forward` and `attention_rule` of the lesson, in blocks, of its other
+    functions. Nothing is saved: the rule computes the weights of each block again.
+
+    returns  (forward(qkv, heads, causal), rule(g, out, qkv, heads, causal))
+    """
+
+    def attention_blocks_forward(qkv, heads, causal):
+        q, k, v = head_views(qkv, heads)
+        out = np.empty((*qkv.shape[:2], heads, q.shape[-1]), qkv.dtype)
+        for at, seen in query_blocks(qkv, heads, causal):
+            weights = weights_forward(q[:, :, at], k[:, :, seen], causal)
+            out[:, at] = (weights @ v[:, :, seen]).swapaxes(1, 2)
+        return out.reshape(*qkv.shape[:2], -1)
+
+    def rule(g, out, qkv, heads, causal):
+        q, k, v = head_views(qkv, heads)
+        g = g.reshape(*g.shape[:2], heads, -1).swapaxes(1, 2)  # (B, heads, T, d)
+        gradient, scale = np.zeros_like(qkv), 1 / math.sqrt(q.shape[-1])
+        dq, dk, dv = head_views(gradient, heads)  # writing into these views fills `gradient`
+        for at, seen in query_blocks(qkv, heads, causal):
+            weights = weights_forward(q[:, :, at], k[:, :, seen], causal)
+            dv[:, :, seen] += weights.swapaxes(-1, -2) @ g[:, :, at]
+            scores = softmax_rule(g[:, :, at] @ v[:, :, seen].swapaxes(-1, -2), weights)
+            dq[:, :, at] = scores @ k[:, :, seen] * scale
+            dk[:, :, seen] += scores.swapaxes(-1, -2) @ q[:, :, at] * scale
+        return gradient
+
+    return attention_blocks_forward, rule

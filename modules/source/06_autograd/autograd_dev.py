@@ -245,11 +245,6 @@ print("a:", for_a, " b:", for_b)
 #| exporti
 def match_input(g, data, op=None):
     """The gradient `g` in the shape and dtype of `data`. Errors name the operation `op`."""
-    try:
-        if g.shape == data.shape and g.dtype is data.dtype:
-            return g  # nearly always
-    except AttributeError:
-        pass  # no array
     if getattr(g, "shape", None) != data.shape:
         derivatives.check_gradient(g, data.shape, op)  # an error that names what does not fit
         g = unbroadcast(g, data.shape)  # written in the section on broadcasting
@@ -691,9 +686,7 @@ derivative(power, derivatives.base_rule, derivatives.exponent_rule)
 # `b`: if both grow by $\varepsilon$, so does the result. Predict the sum of the two gradients.
 #
 # **Task.** Write the rules of `maximum minimum absolute relu clip where`. The docstring says
-# which subgradient is wanted. `masked(g, mask)` is given: it is `g` where the mask is True (or
-# a number other than 0), and 0 elsewhere, also if `g` is infinite there. So `relu(x).sqrt()`
-# has gradient 0 for negative x.
+# which subgradient is wanted. `masked(g, mask)` is given: `g * mask`, but 0 for inf * 0.
 
 # %% The rules of piecewise functions exercise="piecewise"
 #| export
@@ -790,8 +783,7 @@ check("piecewise")
 # The next rules are for operations that change the shape. Because each element contributes to a
 # sum with derivative 1, its gradient is the gradient of the sum that it went into. The numbers
 # are easy, but the shape is not. Summing shape (2, 3, 4) along axis 1 gives (2, 4). To
-# broadcast a gradient of that shape to (2, 3, 4), the reduced axis must first be expanded
-# again, with length 1.
+# broadcast such a gradient to (2, 3, 4), the reduced axis must first return, with length 1.
 #
 # Predict what `np.broadcast_to(g, (2, 3, 4))` does with a `g` of shape (2, 4). And what does
 # `np.broadcast_to(g, (3, 3))` do if `g`, of shape (3,), holds one number for each row? Which of
@@ -1008,7 +1000,6 @@ check("matmul")
 #
 # **Task.** Write the body of `no_grad`. `contextlib.contextmanager` turns a function with a
 # `yield` into a `with` block and a decorator: the code before `yield` runs at the start.
-# (`also_for_generators` makes `@no_grad()` work above a function that itself has a `yield`.)
 
 # %% Switching recording off exercise="no-grad"
 #| export

@@ -55,6 +55,7 @@ from tinytorch.nn.additions import dropout
 from tinytorch.support.arguments import (check_causal, check_heads, check_positions,
                                          check_query_key_value)
 from tinytorch.support.arrays import keep_freed_memory
+from tinytorch.support.forward import MOST_WEIGHTS, attention_blocks
 
 # %% [markdown]
 # ## Queries, keys and values
@@ -904,50 +905,15 @@ print("fused:   ", cost(lambda: fused(qkv), 23))
 
 # %%
 #| exporti
-MOST_WEIGHTS = 2**18  # numbers in the weights of a block, and of texts that need no blocks
-
-
-def query_blocks(qkv, heads, causal):
-    """(queries, keys) as slices of positions: a block of queries, and what its queries see."""
-    B, T, _ = qkv.shape
-    size = max(8, MOST_WEIGHTS // (B * heads * T))
-    for start in range(0, T, size):
-        end = min(start + size, T)
-        yield slice(start, end), slice(0, end if causal else T)
-
-
-def attention_blocks_forward(qkv, heads, causal):
-    """The same as `attention_forward`, block by block; no weights are stored."""
-    q, k, v = head_views(qkv, heads)
-    out = np.empty((*qkv.shape[:2], heads, q.shape[-1]), qkv.dtype)
-    for at, seen in query_blocks(qkv, heads, causal):
-        weights = weights_forward(q[:, :, at], k[:, :, seen], causal)
-        out[:, at] = (weights @ v[:, :, seen]).swapaxes(1, 2)
-    return out.reshape(*qkv.shape[:2], -1)
-
-
-def attention_blocks_rule(g, out, qkv, heads, causal):
-    """The same as `attention_rule`, block by block."""
-    q, k, v = head_views(qkv, heads)
-    g = g.reshape(*g.shape[:2], heads, -1).swapaxes(1, 2)  # (B, heads, T, d)
-    gradient, scale = np.zeros_like(qkv), 1 / math.sqrt(q.shape[-1])
-    dq, dk, dv = head_views(gradient, heads)
-    for at, seen in query_blocks(qkv, heads, causal):
-        weights = weights_forward(q[:, :, at], k[:, :, seen], causal)
-        dv[:, :, seen] += weights.swapaxes(-1, -2) @ g[:, :, at]
-        scores = softmax_rule(g[:, :, at] @ v[:, :, seen].swapaxes(-1, -2), weights)
-        dq[:, :, at] = scores @ k[:, :, seen] * scale
-        dk[:, :, seen] += scores.swapaxes(-1, -2) @ q[:, :, at] * scale
-    return gradient
-
-
+attention_blocks_forward, attention_blocks_rule = attention_blocks(
+    head_views, lambda *given: weights_forward(*given), lambda *given: softmax_rule(*given))
 derivative(attention_blocks_forward, attention_blocks_rule)
 
 
 def fused_attention(qkv, heads, causal):
     """`attention_forward` as a Tensor operation; in blocks where there are many weights."""
     B, T, _ = qkv.shape
-    if B * heads * T * T > MOST_WEIGHTS:
+    if B * heads * T * T > MOST_WEIGHTS:  # 2^18: about 1 MB
         return apply(attention_blocks_forward, qkv, heads=heads, causal=causal)
     return apply(attention_forward, qkv, heads=heads, causal=causal, saved={})
 
