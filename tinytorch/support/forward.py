@@ -13,7 +13,6 @@ from tinytorch.support.arrays import axes_of
 
 __all__ = [
     "argsort_forward",
-    "attention_blocks",
     "cast_forward",
     "clip_forward",
     "clone_forward",

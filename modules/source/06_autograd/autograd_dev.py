@@ -1197,8 +1197,7 @@ print(f"after:  {accuracy():.1%}, loss {float(loss):.4f}")
 
 # %% tags=["answer"]
 plot_decision(points, labels, logits);
-# alt: The two half-moons again, separated by a curved boundary like the one in the first
-# picture.
+# alt: The two half-moons again, separated by a curved boundary as in the first picture.
 
 # %% [markdown]
 # No line of this program knows a derivative of the network. (After `tito export autograd`,
