@@ -102,11 +102,6 @@ def how_to_build(name, lesson):
     )
 
 
-def autograd_lesson():
-    """The module of the autograd lesson, which has the function `backward`."""
-    return sys.modules.get("tinytorch.core.autograd") or later_lesson("autograd", "backward")
-
-
 def generation_lesson():
     """The module of the generation lesson, which has the function `step` of a GPT."""
     return sys.modules.get("tinytorch.core.generation") or later_lesson("generation", "step")

@@ -203,7 +203,20 @@ def test_dropout_can_be_seeded():
     assert np.array_equal(*results)
 
 
-# Memory
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("tokens, heads", [(300, 2), (520, 1), (1, 4)])
+def test_blocks_of_queries_give_the_same(tokens, heads, causal, monkeypatch):
+    monkeypatch.setattr(lesson, "MOST_WEIGHTS", 1)
+    layer, x = MultiHeadAttention(8, heads, causal=causal), numbers((2, tokens, 8), "float32")
+    qkv = layer.qkv.weights.data
+    whole, blocks = Variable(x @ qkv), Variable(x @ qkv)
+    found = lesson.fused_attention(blocks, heads, causal)
+    wanted = apply(lesson.attention_forward, whole, heads=heads, causal=causal, saved={})
+    assert found.creator.op is lesson.attention_blocks_forward
+    np.testing.assert_allclose(found.data, wanted.data, 1e-5, 1e-6)
+    g = numbers(found.shape, "float32", 1)
+    found.backward(g), wanted.backward(g)
+    np.testing.assert_allclose(blocks.grad, whole.grad, 1e-4, 1e-6)
 
 
 # Refusals
@@ -215,14 +228,8 @@ attend = scaled_dot_product_attention
 @pytest.mark.parametrize(
     "action, words",
     [
-        (
-            lambda x: attend(x, x, x, causal_mask(3, 3), 0.0, True),
-            "two masks",
-        ),
-        (
-            lambda x: attend(x[:, 2:], x, x, is_causal=True),
-            "causal_mask(1, 3)",
-        ),
+        (lambda x: attend(x, x, x, causal_mask(3, 3), 0.0, True), "two masks"),
+        (lambda x: attend(x[:, 2:], x, x, is_causal=True), "causal_mask(1, 3)"),
         (lambda x: attend(x, x[..., :2], x), "4 and 2 numbers"),
         (lambda x: attend(x, x, x[:, :2]), "3 keys, 2 values"),
         (lambda x: attend(x[0, 0], x[0], x[0]), "unsqueeze(0)"),

@@ -23,25 +23,13 @@ from tinytorch.core.autograd import (
     numerical_gradient_check,
 )
 from tinytorch.core.tensor import Tensor, Variable, apply
-from tinytorch.support import forward
-from tinytorch.support.graph_drawing import Graph
 
 SHAPES = [(), (1,), (5,), (0,), (2, 3), (1, 4), (3, 0), (2, 3, 4), (2, 1, 3, 1)]
 PAIRS = [
-    ((), ()),
-    ((2, 3), ()),
-    ((), (4,)),
-    ((2, 3), (3,)),
-    ((3,), (2, 3)),
-    ((2, 3), (2, 1)),
-    ((4, 1, 3), (2, 1)),
-    ((0, 3), (1, 3)),
-    ((1, 3), (0, 3)),
-    ((1,), (0,)),
-    ((2, 1, 1), (3, 4)),
-    ((2, 1, 3, 1), (4, 1, 5)),
-    ((1, 1), (1,)),
-]
+    ((), ()), ((2, 3), ()), ((), (4,)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 3), (2, 1)),
+    ((4, 1, 3), (2, 1)), ((0, 3), (1, 3)), ((1, 3), (0, 3)), ((1,), (0,)), ((2, 1, 1), (3, 4)),
+    ((2, 1, 3, 1), (4, 1, 5)), ((1, 1), (1,)),
+]  # fmt: skip
 
 
 def numbers(shape, seed=0, low=0.5, high=2.0):
@@ -125,23 +113,11 @@ def test_operations_of_two_tensors_agree_with_finite_differences(name, shapes):
 @pytest.mark.parametrize(
     "shapes",
     [
-        ((2, 3), (3, 4)),
-        ((3,), (3,)),
-        ((3,), (3, 4)),
-        ((2, 3), (3,)),
-        ((3,), (5, 3, 4)),
-        ((5, 2, 3), (3,)),
-        ((5, 2, 3), (3, 4)),
-        ((2, 3), (5, 3, 4)),
-        ((4, 1, 2, 3), (5, 3, 2)),
-        ((0, 3), (3, 2)),
-        ((2, 0), (0, 3)),
-        ((1, 1), (1, 1)),
-        ((0, 2, 3), (3,)),
-        ((4, 0), (0,)),
-    ],
-    ids=str,
-)
+        ((2, 3), (3, 4)), ((3,), (3,)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (5, 3, 4)),
+        ((5, 2, 3), (3,)), ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((4, 1, 2, 3), (5, 3, 2)),
+        ((0, 3), (3, 2)), ((2, 0), (0, 3)), ((1, 1), (1, 1)), ((0, 2, 3), (3,)), ((4, 0), (0,)),
+    ], ids=str
+)  # fmt: skip
 def test_matmul_of_every_rank_agrees_with_finite_differences(shapes):
     assert numerical_gradient_check(
         lambda a, b: a @ b, [numbers(shapes[0], 1), numbers(shapes[1], 2)]
@@ -171,28 +147,12 @@ def test_reductions_agree_with_finite_differences(name, axis, keepdims):
 @pytest.mark.parametrize(
     "index",
     [
-        0,
-        -1,
-        slice(None, None, -2),
-        (1, 2),
-        (0, slice(1, 3), -1),
-        (Ellipsis, 0),
-        None,
-        [1, 0, 1],
-        (slice(None), [2, 0, 2]),
-        (slice(None), np.array([[0, 2], [2, 2]])),
-        (),
-        True,
-        False,
-        ([1, 1], slice(None), [0, 0]),
-        (np.int64(1), None, [0, 0]),
-        [],
-        ((0, 0),),
-        numbers((2, 3, 4)) > 1,
-        (0, np.array([True, False, True])),
-    ],
-    ids=str,
-)
+        0, -1, slice(None, None, -2), (1, 2), (0, slice(1, 3), -1), (Ellipsis, 0), None, [1, 0, 1],
+        (slice(None), [2, 0, 2]), (slice(None), np.array([[0, 2], [2, 2]])), (), True, False,
+        ([1, 1], slice(None), [0, 0]), (np.int64(1), None, [0, 0]), [], ((0, 0),),
+        numbers((2, 3, 4)) > 1, (0, np.array([True, False, True])),
+    ], ids=str
+)  # fmt: skip
 def test_every_index_agrees_with_finite_differences(index):
     assert numerical_gradient_check(lambda x: x[index], numbers((2, 3, 4)))
 
@@ -209,42 +169,6 @@ def test_joins_agree_with_finite_differences(axis):
     assert numerical_gradient_check(lambda a, b: T.concatenate([a, b, a], axis), parts)
     assert numerical_gradient_check(lambda a, b: T.stack([a, b], axis), parts)
     assert numerical_gradient_check(lambda a: T.concatenate([a, np.ones((2, 3))], axis), parts[:1])
-
-
-def test_every_operation_of_lesson_01_has_a_rule():
-    for op in [
-        np.add,
-        np.subtract,
-        np.multiply,
-        np.divide,
-        np.negative,
-        np.absolute,
-        np.matmul,
-        forward.power,
-        np.exp,
-        np.log,
-        np.sqrt,
-        np.sin,
-        np.cos,
-        np.tanh,
-        forward.sigmoid_forward,
-        forward.relu_forward,
-        forward.clip_forward,
-        np.maximum,
-        np.minimum,
-        np.where,
-        forward.sum_forward,
-        forward.max_forward,
-        forward.min_forward,
-        forward.reshape_forward,
-        np.broadcast_to,
-        np.transpose,
-        forward.take_forward,
-        forward.concatenate_forward,
-        forward.stack_forward,
-        forward.pad_forward,
-    ]:
-        assert lesson.table[op]
 
 
 # Corners
@@ -294,7 +218,7 @@ def test_no_rule_widens(name, dtype, monkeypatch):
     out = ONE[name](x)
     backward(out, np.ones(out.shape))
     assert out.dtype == x.grad.dtype == dtype and x.grad.shape == (2, 3)
-    assert [d for d in seen if d[0] != dtype] == []
+    assert [d for d in seen if d[0] != d[1]] == []
 
 
 def test_gradients_have_the_dtype_of_their_inputs():
@@ -496,20 +420,6 @@ def test_the_check_raises_with_element_and_numbers_and_leaves_no_trace():
     assert "float32" in error_of(
         lambda: numerical_gradient_check(lambda x: Tensor(x.data.astype("float32")), x), ValueError
     )
-
-
-def test_the_drawing(tmp_path):
-    x = Variable([[1.0, 2.0]])
-    graph = draw_graph((x * x < 3).data.sum() + (x @ x.T).sum(), x=x)
-    assert (
-        graph.source.startswith("digraph {")
-        and "matmul" in graph.source
-        and "x (1, 2)" in graph.source
-    )
-    assert "<svg" in graph._repr_svg_() and isinstance(graph, Graph)
-    path = graph.render(tmp_path / "picture")
-    assert path.name == "picture.svg" and "<svg" in path.read_text(encoding="utf-8")
-    assert len(draw_graph(x).boxes) == 1
 
 
 def test_cross_entropy_has_one_rule():

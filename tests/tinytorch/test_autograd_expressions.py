@@ -14,25 +14,16 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 ONE = [
-    Tensor.sin,
-    Tensor.cos,
-    Tensor.tanh,
-    Tensor.sigmoid,
-    lambda x: x * x,
-    lambda x: -x,
-    lambda x: (x * x + 1).log(),
-    lambda x: (x * x + 0.5).sqrt(),
-    lambda x: x.tanh().exp(),
-    lambda x: 1 / (x * x + 1),
-    lambda x: x.tanh() ** 3,
+    Tensor.sin, Tensor.cos, Tensor.tanh, Tensor.sigmoid, lambda x: x * x, lambda x: -x,
+    lambda x: (x * x + 1).log(), lambda x: (x * x + 0.5).sqrt(), lambda x: x.tanh().exp(),
+    lambda x: 1 / (x * x + 1), lambda x: x.tanh() ** 3,
     lambda x: x.reshape(*x.shape[::-1]).transpose() if x.ndim else x,
     lambda x: x.sum(-1, True) if x.ndim else x,
     lambda x: x.mean(0, True) * x if x.ndim and x.shape[0] else x,
     lambda x: x[::-1] if x.ndim else x,
-    lambda x: x[[0, -1, 0]].sum(0, True) if x.ndim and x.shape[0] else x,
-    lambda x: x.detach() * x,
+    lambda x: x[[0, -1, 0]].sum(0, True) if x.ndim and x.shape[0] else x, lambda x: x.detach() * x,
     lambda x: T.concatenate([x, x * 2], -1).sum(-1, True) * x if x.ndim else x,
-]
+]  # fmt: skip
 TWO = [
     lambda a, b: a + b,
     lambda a, b: a - b,
@@ -62,6 +53,17 @@ def programs(draw):
     return shapes, steps, draw(st.integers(0, 1000))
 
 
+def leaves_of(shapes, seed, dtype="float64", kinds=("random",)):
+    """An array for each shape: random numbers, equal ones, zeros, or some nan among others."""
+    arrays = [np.random.default_rng(seed + n).uniform(-1, 1, s) for n, s in enumerate(shapes)]
+    for n, array in enumerate(map(np.asarray, arrays)):
+        kind = kinds[(seed + n) % len(kinds)]
+        if kind == "nan":
+            array = np.where(array > 0.5, np.nan, array)
+        arrays[n] = np.asarray(array * (kind != "zeros") if kind != "equal" else array * 0 + 0.5)
+    return [array.astype(dtype) for array in arrays]
+
+
 def run(steps, leaves):
     """The sum of all numbers, so that every step counts and many are used twice."""
     values = list(leaves)
@@ -84,10 +86,7 @@ def test_random_expressions_agree_with_finite_differences(program):
     steps = [
         step for step in steps if step[0] is not ONE[-2]
     ]  # detach hides from backward what a finite difference sees
-    arrays = [
-        np.asarray(np.random.default_rng(seed + n).uniform(-1, 1, shape))
-        for n, shape in enumerate(shapes)
-    ]
+    arrays = leaves_of(shapes, seed)
     steps = [
         (f, tuple(min(p, len(shapes) + n - 1) for p in places))
         for n, (f, places) in enumerate(steps)
@@ -101,16 +100,15 @@ def test_float32_agrees_with_float64_and_twice_is_double(program):
     shapes, steps, seed = program
     found = []
     for dtype in ("float64", "float32"):
-        leaves = [
-            Variable(np.asarray(np.random.default_rng(seed + n).uniform(-1, 1, s)).astype(dtype))
-            for n, s in enumerate(shapes)
-        ]
+        kinds = ("random", "equal", "zeros", "nan")
+        leaves = [Variable(array) for array in leaves_of(shapes, seed, dtype, kinds)]
         out = run(steps, leaves)
         backward(out, retain_graph=True)
         found.append([leaf.grad.copy() for leaf in leaves])
         assert all(leaf.grad.dtype == dtype and leaf.grad.shape == leaf.shape for leaf in leaves)
         backward(out)
         for leaf, once in zip(leaves, found[-1]):
-            assert np.allclose(leaf.grad, 2 * once, rtol=1e-5)
+            assert np.allclose(leaf.grad, 2 * once, rtol=1e-5, equal_nan=True)
     for wide, narrow in zip(*found):
-        assert np.allclose(wide, narrow, rtol=1e-2, atol=1e-2 * max(1, abs(wide).max(initial=0)))
+        near = 1e-2 * max(1, np.nan_to_num(abs(wide)).max(initial=0))
+        assert np.allclose(wide, narrow, rtol=1e-2, atol=near, equal_nan=True)

@@ -328,27 +328,13 @@ def test_summary_counts_what_is_there():
     )
     lines = str(summary(net, (5, 3, 4))).splitlines()
     assert [line.strip().split("  ")[0] for line in lines] == [
-        "layer",
-        "input",
-        "0 Flatten(1)",
-        "1 Dense(12, 7)",
-        "2 relu",
-        "3 Sequential",
-        "3.0 Dropout(0.5)",
-        "3.1 Dense(7, 2)",
-        "4 Residual",
-        "4.inner Sequential",
-        "4.inner.0 Dense(2, 5)",
-        "4.inner.1 tanh",
-        "4.inner.2 Dense(5, 2, bias=False)",
-        "4.heads.0 Dense(2, 2)",
-        "4.heads.1 Dense(2, 3)",
-        "4.extra.gain Parameter of shape (2,)",
-        "4.extra.drop Dropout(0.5)",
-        "4.mean Tensor of shape (2,)",
-        "total",
+        "layer", "input", "0 Flatten(1)", "1 Dense(12, 7)", "2 relu", "3 Sequential",
+        "3.0 Dropout(0.5)", "3.1 Dense(7, 2)", "4 Residual", "4.inner Sequential",
+        "4.inner.0 Dense(2, 5)", "4.inner.1 tanh", "4.inner.2 Dense(5, 2, bias=False)",
+        "4.heads.0 Dense(2, 2)", "4.heads.1 Dense(2, 3)", "4.extra.gain Parameter of shape (2,)",
+        "4.extra.drop Dropout(0.5)", "4.mean Tensor of shape (2,)", "total",
         "4.mean (2,): not learned. nn.Parameter makes it a parameter, register_buffer a buffer",
-    ]
+    ]  # fmt: skip
     assert (
         "(5, 12)" in lines[2]
         and "(5, 7)" in lines[3]

@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 0216f87e2e90af7d
+# checksum: 8d17fc0ce255dfe7
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -14,6 +14,7 @@ from tinytorch.core.tensor import Tensor, Variable, apply, concatenate, operand,
 from tinytorch.nn.additions import dropout
 from tinytorch.support.arguments import check_causal, check_heads, check_positions, check_query_key_value
 from tinytorch.support.arrays import keep_freed_memory
+from tinytorch.support.forward import MOST_WEIGHTS, attention_blocks
 
 __all__ = [
     "attention_scores", "causal_mask", "masked_softmax", "scaled_dot_product_attention", "hard_lookup", "running_mean",
@@ -378,6 +379,19 @@ derivative(attention_forward, lambda *arrays, **options: attention_rule(*arrays,
 keep_freed_memory()  # reuse the memory of the (T, T) arrays of the last step, as in lesson 10
 
 
+attention_blocks_forward, attention_blocks_rule = attention_blocks(
+    head_views, lambda *given: weights_forward(*given), lambda *given: softmax_rule(*given))
+derivative(attention_blocks_forward, attention_blocks_rule)
+
+
+def fused_attention(qkv, heads, causal):
+    """`attention_forward` as a Tensor operation; in blocks where there are many weights."""
+    B, T, _ = qkv.shape
+    if B * heads * T * T > MOST_WEIGHTS:  # 2^18: about 1 MB
+        return apply(attention_blocks_forward, qkv, heads=heads, causal=causal)
+    return apply(attention_forward, qkv, heads=heads, causal=causal, saved={})
+
+
 class MultiHeadAttention(Module):
     """Multi-head self-attention: every position looks at the positions of the same sequence.
 
@@ -421,9 +435,7 @@ class MultiHeadAttention(Module):
     def forward(self, x, attn_mask=None):
         dropout_p = self.dropout if self.training else 0.0
         if attn_mask is None and not self.rotary and not dropout_p:
-            heads = apply(attention_forward, self.qkv(x), heads=self.num_heads,
-                          causal=self.causal, saved={})
-            return self.out(heads)
+            return self.out(fused_attention(self.qkv(x), self.num_heads, self.causal))
         mask = self.combined_mask(x.shape[1], attn_mask)
         heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)
         return self.out(merge_heads(heads))

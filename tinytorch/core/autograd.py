@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: df6008317ea14913
+# checksum: dc79b9374a656f41
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -11,7 +11,7 @@ from tinytorch.core.losses import cross_entropy_forward
 from tinytorch.core.tensor import Tensor, Variable, apply, axes_of, operand, recording
 from tinytorch.support import derivatives
 from tinytorch.support.arrays import is_exclusive, sum_in_place
-from tinytorch.support.derivatives import FREED, FunctionMethods, Rules
+from tinytorch.support.derivatives import FREED, FunctionMethods, Rules, masked
 from tinytorch.support.forward import (
     clip_forward,
     max_forward,
@@ -266,7 +266,8 @@ def seed_gradient(tensor, gradient=None):
 
     Source: torch.Tensor.backward has the same rule.
     """
-    derivatives.check_recorded(tensor)
+    if not tensor.requires_grad or tensor.data.dtype.kind != "f":
+        raise derivatives.not_recorded(tensor)
     data = tensor.data
     if gradient is None:
         if data.size != 1:
@@ -316,7 +317,7 @@ def unbroadcast(g, shape):
     """
     extra = g.ndim - len(shape)
     ones = [extra + i for i, n in enumerate(shape) if n == 1]
-    return g.sum(axis=(*range(extra), *ones)).reshape(shape)
+    return sum_forward(g, axis=(*range(extra), *ones)).reshape(shape)
 
 
 @deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward)
@@ -370,8 +371,8 @@ def piecewise_rules():
     derivative(np.minimum, lambda g, out, a, b: chosen(g, a < b, a == b),
                lambda g, out, a, b: chosen(g, b < a, a == b))
     derivative(np.absolute, lambda g, out, a: g * np.sign(a))
-    derivative(relu_forward, lambda g, out, a: g * (out > 0))
-    derivative(clip_forward, lambda g, out, a, low, high: g * (out == a))
+    derivative(relu_forward, lambda g, out, a: masked(g, out))
+    derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
     derivative(np.where, None, lambda g, out, c, a, b: np.where(c, g, 0),
                lambda g, out, c, a, b: np.where(c, 0, g))
 
@@ -488,6 +489,7 @@ def matmul_vjp(n, g, a, b):
 derivative(np.matmul, *derivatives.matmul_rules(lambda *arrays: matmul_vjp(*arrays)))
 
 
+@derivatives.also_for_generators
 @contextlib.contextmanager
 def no_grad():
     """Record no operations of this thread: `with no_grad():`, or `@no_grad()` on a function.

@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6356b3ec3eaf3b23
+# checksum: bfa37aac0e494afa
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -23,6 +23,8 @@ from tinytorch.support.convolution import (
     prefer_2x2,
     shape_error,
 )
+from tinytorch.support.derivatives import masked
+from tinytorch.support.forward import sum_forward
 from tinytorch.support.modules import cast_to
 
 __all__ = [
@@ -173,7 +175,7 @@ def bias_gradient(g, out, x, weights, bias, stride, padding):
 
     Source: the multivariable chain rule; lesson 06, gradients of broadcast operands.
     """
-    return g.sum(axis=(0, 2, 3))
+    return sum_forward(g, axis=(0, 2, 3))
 
 
 def im2col_weight_gradient(g, out, x, weights, bias, stride, padding):
@@ -390,7 +392,7 @@ def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
     for i, j in kernel_positions(kernel_size):
         first = free & (patches(x, i, j, size, stride) == out)
         view = patches(gradient, i, j, size, stride)
-        view += first * g
+        view += masked(g, first)
         free &= ~first
     return crop_padding(gradient, padding)
 

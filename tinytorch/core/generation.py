@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 646e155db6f7a6ec
+# checksum: 8a80fe1f418b9267
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import math
@@ -13,7 +13,7 @@ from tinytorch.core.layers import generator
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, wrap
 from tinytorch.core.training import evaluation_mode
-from tinytorch.support.token_ids import as_ids, as_rows
+from tinytorch.support.token_ids import as_ids, as_rows, check_logits, usable_p, usable_temperature
 
 __all__ = [
     "sample", "with_temperature", "top_k", "top_p", "next_logits", "filtered", "generate", "KVCache", "attend_cached",
@@ -25,7 +25,8 @@ __all__ = [
 def sample(logits, rng=None):
     """Draw one token for each row of logits, with the probabilities `softmax(logits)`.
 
-    logits   Tensor or array of shape (B, V); a token with the logit -inf is never drawn
+    logits   Tensor or array of shape (B, V); a token with the logit -inf is never drawn.
+             ValueError, with the row, if a row holds nan, inf or only -inf
     rng      a NumPy Generator, a seed, or None for the shared generator of lesson 03; the rows
              are drawn independently
     returns  Tensor of shape (B,), int64
@@ -36,7 +37,8 @@ def sample(logits, rng=None):
     Source: Devroye, Non-uniform random variate generation (1986), section 3.2; PyTorch calls it
     torch.multinomial.
     """
-    p, rng = softmax(as_float_tensor(logits)).data.astype(np.float64), generator(rng)
+    p = softmax(check_logits(as_float_tensor(logits))).data.astype(np.float64)
+    rng = generator(rng)
     ends = p.cumsum(axis=1)
     u = rng.random((len(p), 1)) * ends[:, -1:]  # rounding: the last end is not exactly 1
     return wrap((ends <= u).sum(axis=1))
@@ -48,7 +50,7 @@ def with_temperature(logits, t):
     logits   Tensor or array of shape (..., V); not changed
     t        float >= 0, else ValueError with t in its message. 0 means greedy decoding: keep
              the largest logit of each row (the first one if several are equal); all others
-             become -inf
+             become -inf. A t so small that logits / t overflows means the same
     returns  Tensor of the same shape
 
     >>> with_temperature([1.0, 3.0, 2.0], 0.5)
@@ -59,6 +61,7 @@ def with_temperature(logits, t):
     Source: Ackley, Hinton, Sejnowski, A learning algorithm for Boltzmann machines (1985).
     """
     logits = as_float_tensor(logits)
+    t = usable_temperature(logits.data, t)  # 0 if logits / t would overflow
     if t < 0:
         raise ValueError(f"a temperature is 0 or more, not {t}")
     if t > 0:
@@ -95,7 +98,8 @@ def top_p(logits, p):
     the logits of all others become -inf.
 
     logits   Tensor or array of shape (..., V); not changed
-    p        float, 0 < p <= 1, else ValueError with p in its message
+    p        float, 0 < p <= 1, else ValueError with p in its message. A sum that is smaller by
+             a rounding error counts as p
     returns  Tensor of the same shape; in each row at least one token is kept
 
     >>> top_p(np.log([0.2, 0.5, 0.3]), 0.6).data.round(2)
@@ -104,6 +108,7 @@ def top_p(logits, p):
     Source: Holtzman et al., The curious case of neural text degeneration (2020), section 3.1.
     """
     logits = as_float_tensor(logits)
+    p = usable_p(logits.dtype, p)  # a little smaller: in float32, 0.5 + 0.3 may be below 0.8
     if not 0 < p <= 1:
         raise ValueError(f"top_p is more than 0 and at most 1, not {p}")
     order = np.argsort(-logits.data)
@@ -160,6 +165,7 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     with evaluation_mode(model):
         for _ in range(max_new_tokens):
             logits = cached_logits(model, ids, memory) if cache else next_logits(model, ids)
+            check_logits(logits)  # a ValueError if they hold nan
             if temperature == 0:  # greedy: nothing is drawn
                 token = logits.data.argmax(axis=-1)
             else:
@@ -355,6 +361,7 @@ def accept(p, q, token, rng=None):
     if rng.random() * q[token] < p[token]:
         return True, int(token)
     rest = np.maximum(p - q, 0)
+    rest = rest if rest.any() else p  # p and q equal but for a rounding error
     return False, int(rng.choice(len(p), p=rest / rest.sum()))
 
 
@@ -396,7 +403,7 @@ def propose(draft, ids, count, rng):
 
 def as_probabilities(logits):
     """softmax of Tensor logits as a float64 array; each row sums to 1."""
-    p = softmax(logits).data.astype(np.float64)
+    p = softmax(check_logits(logits)).data.astype(np.float64)
     return p / p.sum(axis=-1, keepdims=True)
 
 
@@ -453,4 +460,4 @@ def beam(model, ids, width, n):
             row, token = np.unravel_index(best, totals.shape)
             rows = np.concatenate([rows[row], token[:, None]], axis=1)
             scores = totals[row, token]
-    return list(zip(rows, scores.tolist()))
+    return list(zip(rows, check_logits(scores).tolist()))

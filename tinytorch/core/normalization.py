@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: e8de53a9e2ef85d5
+# checksum: abbda438b7ce4607
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -9,7 +9,8 @@ from tinytorch.core.layers import Dense, Module
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply
 from tinytorch.support.arguments import as_shape, channel_axes, checked_rank, joined_axes, running_arrays
-from tinytorch.support.modules import cast_to
+from tinytorch.support.forward import sum_forward
+from tinytorch.support.modules import cast_to, count_batch
 
 __all__ = [
     "spread", "normalized", "layer_norm_forward", "layer_norm_rule", "layer_norm", "LayerNorm", "running",
@@ -83,8 +84,8 @@ def layer_norm_forward(x, weight, bias, eps, saved):
     Source: Ba, Kiros, Hinton, Layer normalization (2016), section 3.
     """
     n = x.shape[-1]
-    centered = x - x.sum(-1, keepdims=True) / n  # NumPy's mean is slower on short rows
-    variance = (centered * centered).sum(-1, keepdims=True) / n
+    centered = x - sum_forward(x, -1, True) / n  # faster than x.mean on short rows
+    variance = sum_forward(centered * centered, -1, True) / n
     saved["scale"] = 1 / np.sqrt(variance + eps)
     saved["normalized"] = centered * saved["scale"]
     return saved["normalized"] * weight + bias
@@ -114,7 +115,7 @@ def layer_norm_rule(g, out, x, weight, bias, eps, saved):
     along = (h * normal).mean(-1, keepdims=True)
     dx = saved["scale"] * (h - h.mean(-1, keepdims=True) - normal * along)
     rows = tuple(range(g.ndim - 1))
-    return [dx, (g * normal).sum(rows), g.sum(rows)]
+    return [dx, sum_forward(g * normal, rows), sum_forward(g, rows)]
 
 
 derivative(layer_norm_forward, together=layer_norm_rule)
@@ -225,8 +226,9 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
         if x.size // x.shape[1] < 2:
             raise ValueError(f"training needs 2 or more numbers per channel, not {x.shape}")
         out = normalized(x, axes, eps)
-        mean[...] = running(mean, x.data.mean(axes), momentum)
-        var[...] = running(var, x.data.var(axes, ddof=1), momentum)
+        numbers = x.detach()  # Tensors add up exactly, NumPy's mean of many rows does not
+        mean[...] = running(mean, numbers.mean(axes).data, momentum)
+        var[...] = running(var, numbers.var(axes, correction=1).data, momentum)
     else:
         out = (x - mean.reshape(shape)) / np.sqrt(var.reshape(shape) + eps)
     if weight is not None:
@@ -239,7 +241,9 @@ class BatchNorm(Module):
 
     num_features         channels C of the input
     eps                  added to the variance
-    momentum             how far the running statistics move with each batch, from 0 to 1
+    momentum             how far the running statistics move with each batch, from 0 to 1; or
+                         None: then they are the means over all batches (given), which are
+                         counted in the buffer `num_batches_tracked`
     affine               whether the layer has a weight and a bias
     track_running_stats  whether the layer has running statistics; without them, batches are
                          normalized with their own statistics, even in evaluation mode
@@ -253,7 +257,7 @@ class BatchNorm(Module):
     >>> len(norm.parameters()), list(norm.state_dict())
     (2, ['weight', 'bias', 'running_mean', 'running_var'])
 
-    Source: torch.nn.BatchNorm1d, which also counts its batches.
+    Source: torch.nn.BatchNorm1d, which counts its batches also when it has a momentum.
     """
 
     ranks = ()  # the ranks of its inputs
@@ -266,6 +270,8 @@ class BatchNorm(Module):
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         zeros, ones = np.zeros(num_features, np.float32), np.ones(num_features, np.float32)
         self.weight = self.bias = None
+        if momentum is None:
+            self.register_buffer("num_batches_tracked", np.zeros((), np.int64))
         if affine:
             self.weight, self.bias = Variable(ones), Variable(zeros)
         self.register_buffer("running_mean", zeros if track_running_stats else None)
@@ -273,6 +279,7 @@ class BatchNorm(Module):
 
     def forward(self, x):
         x = checked_rank(x, self.ranks, self)
+        count_batch(self)  # with momentum=None: sets self.momentum to 1 / the number of batches
         if self.weight is not None:
             x = cast_to(x, self.weight, self)
         training = self.training or self.running_mean is None
@@ -320,7 +327,7 @@ def rms_norm_rule(g, out, x, weight, eps, saved):
     normal = saved["normalized"]
     h = g * weight
     dx = saved["scale"] * (h - normal * (h * normal).mean(-1, keepdims=True))
-    return [dx, (g * normal).sum(tuple(range(g.ndim - 1)))]
+    return [dx, sum_forward(g * normal, tuple(range(g.ndim - 1)))]
 
 
 derivative(rms_norm_forward, together=rms_norm_rule)

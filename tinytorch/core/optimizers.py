@@ -1,5 +1,5 @@
 # From modules/source/07_optimizers/optimizers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 8b562b7ce087cf41
+# checksum: 556f55e34f867b8d
 """Optimizers: From the gradient to better weights, with SGD, momentum and AdamW."""
 
 import copy
@@ -291,7 +291,8 @@ class AdamW(Adam):
 def clip_grad_norm_(parameters, max_norm):
     """Scale all gradients by one factor, so that their common norm is at most `max_norm`.
 
-    parameters  Tensors: a list, a generator, ...; those whose `.grad` is None are skipped
+    parameters  Tensors: a list, a generator, ..., or one Tensor, which becomes a list here;
+                those whose `.grad` is None are skipped
     max_norm    if the common norm is larger, all gradients are scaled so that it becomes
                 max_norm; otherwise nothing changes
     returns     the norm before clipping, a float; 0.0 if there are no gradients
@@ -309,6 +310,7 @@ def clip_grad_norm_(parameters, max_norm):
     Source: Pascanu, Mikolov, Bengio, On the difficulty of training recurrent neural networks
     (2013). torch.nn.utils.clip_grad_norm_ divides by the norm plus 1e-6; yours may do the same.
     """
+    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = math.hypot(*[float(np.linalg.norm(g.astype("float64"))) for g in gradients])
     factor = max_norm / (norm + 1e-6)

@@ -33,7 +33,7 @@ __getattr__, __dir__ = public_module(
         "write x.pad(...), with NumPy's widths: one pair for each axis, the last axis last": "pad",
         "write (a * b).sum(-1) / ((a * a).sum(-1) * (b * b).sum(-1)).clip(1e-16).sqrt()": ""
         "cosine_similarity",
-        "write x / (x * x).sum(axis=-1, keepdims=True).sqrt()": "normalize",
+        "write x / (x * x).sum(axis=-1, keepdims=True).maximum(1e-24).sqrt()": "normalize",
         "write x.mean(axis=(2, 3))": "adaptive_avg_pool2d",
         "this library has no such function": "group_norm "
         "conv1d conv3d conv_transpose2d interpolate unfold fold",

@@ -394,6 +394,7 @@ def joined_axes(x, normalized_shape, weight=None, bias=None):
         if part is not None and np.shape(part) != shape:
             raise ValueError(f"the {name} should have the shape {shape}, not {np.shape(part)}")
     size = math.prod(shape)
+    x = x.float() if x.dtype == np.float16 else x  # sums of squares would overflow
     weight = np.ones(size, x.dtype) if weight is None else weight
     bias = np.zeros(size, x.dtype) if bias is None else bias
     if len(shape) > 1:

@@ -2,8 +2,10 @@
 library do about the memory of arrays.
 """
 
+import itertools
 import math
 import sys
+import weakref
 
 import numpy as np
 
@@ -76,7 +78,7 @@ def as_result(out, arrays):
     out      ndarray, or the NumPy number that NumPy returns for rank 0
     arrays   what it was computed from: ndarrays and Python numbers
     returns  ndarray: of its dtype if that is no floating-point dtype, or if one of `arrays` has it;
-             else float32
+             else float32. Arrays of floats of rank 0 count only if there are no others
 
     >>> as_result(np.array([1, 2]) * 0.5, (np.array([1, 2]), 0.5)).dtype
     dtype('float32')
@@ -86,9 +88,11 @@ def as_result(out, arrays):
     out = np.asarray(out)
     if out.dtype is FLOAT32 or out.dtype.kind != "f":
         return out
-    if any(isinstance(a, np.ndarray) and a.dtype == out.dtype for a in arrays):
+    floats = [a for a in arrays if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
+    deciding = [a for a in floats if a.ndim] or floats
+    if any(a.dtype == out.dtype for a in deciding):
         return out
-    return out.astype(FLOAT32)
+    return out.astype(deciding[0].dtype if len(deciding) == 1 else FLOAT32)
 
 
 def as_index_array(part):
@@ -141,6 +145,7 @@ def write_in_place(x, result, sign, recording):
             f"{result.shape}\nfor a new tensor of that shape write w = w {sign[:-1]} ..."
         )
     x.data[...] = result
+    changes.mark(x.data)
     return x
 
 
@@ -161,7 +166,10 @@ def explain_error(error, op, arrays, options, common_shape):
     reshape of shape (3,): bad
     """
     if isinstance(arrays, (tuple, list)) and any(hasattr(a, "requires_grad") for a in arrays):
-        return TypeError("`run` got a Tensor; send each input through `operand`")
+        return TypeError(
+            "`run` got a Tensor; send each input through `operand`, and never assign a Tensor to "
+            "x.data: write x.data = y.data"
+        )
     if isinstance(error, RecursionError):
         return error
     if not isinstance(arrays, (tuple, list)) or not isinstance(options, dict):
@@ -303,6 +311,45 @@ def pad_pairs(width, shape):
 
 
 # memory
+
+
+class Changes:
+    """When arrays were changed in place, by what tells so: x[...] = ..., `w -= ...`, the step of an
+    optimizer. What changes x.data directly does not tell.
+
+    last  the time of the last change. Times are numbers from `clock`, as those of operations
+
+    >>> x, before = np.zeros(3), clock()
+    >>> changes.mark(x[:1])
+    >>> changes.since(before, x), changes.since(clock(), x)
+    (True, False)
+    """
+
+    def __init__(self):
+        self.last, self.times = -1, {}  # {id of the array that owns the memory: (time, weakref)}
+
+    def mark(self, array):
+        """The memory of `array` was changed in place."""
+        owner = owner_of(array)
+        self.last, key = clock(), id(owner)
+        known = self.times.get(key)
+        forget = known[1] if known else weakref.ref(owner, lambda _: self.times.pop(key, None))
+        self.times[key] = self.last, forget
+
+    def since(self, time, array):
+        """Whether `array`, an ndarray or anything else, was changed after `time`."""
+        known = self.times.get(id(owner_of(array))) if isinstance(array, np.ndarray) else None
+        return known is not None and known[0] > time
+
+
+def owner_of(array):
+    """The array whose memory `array`, perhaps a view, shows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+clock, changes = itertools.count().__next__, Changes()
 
 
 def is_exclusive(array):

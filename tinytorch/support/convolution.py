@@ -4,6 +4,8 @@ convolution that is faster with many channels, and the gradient of 2x2 max pooli
 
 import numpy as np
 
+from tinytorch.support.derivatives import INTEGERS
+
 # kernel sizes and padding
 
 
@@ -212,6 +214,18 @@ def weights_by_row(weights):
     return weights.transpose(2, 3, 1, 0).reshape(down, across * c, o)
 
 
+def windows_of(x, kernel_size, stride, padding, value=0):
+    """All windows of images, a view of shape (batch, channels, rows, columns, *kernel_size). The
+    padding is filled with `value`.
+
+    >>> windows_of(np.array([[[[1, 2, 3]]]]), (1, 2), (1, 1), (0, 0)).tolist()
+    [[[[[[1, 2]], [[2, 3]]]]]]
+    """
+    x = pad_images(x, padding, value)
+    windows = np.lib.stride_tricks.sliding_window_view(x, kernel_size, (2, 3))
+    return windows[:, :, :: stride[0], :: stride[1]]
+
+
 # The gradient of 2x2 max pooling with stride 2, which most networks use. The maximum of a window is
 # that of two maxima, of its upper and of its lower row. So the gradient is propagated in two steps,
 # and each of them chooses between two numbers: a comparison and two multiplications of whole
@@ -219,12 +233,20 @@ def weights_by_row(weights):
 
 
 def prefer_2x2(rule):
-    """A rule of max pooling that calls `max_pool_2x2_gradient` where it can, and else `rule`."""
+    """A rule of max pooling that calls `max_pool_2x2_gradient` where it can, and else `rule`. Where
+    a window holds nan, the last nan gets its gradient, as in PyTorch."""
 
     def faster(g, out, x, kernel_size, stride, padding):
+        window = kernel_size, stride, padding
         fits = kernel_size == stride == (2, 2) and padding == (0, 0)
         method = max_pool_2x2_gradient if fits else rule
-        return method(g, out, x, kernel_size, stride, padding)
+        if not np.isnan(out.max(initial=-np.inf)):
+            return method(g, out, x, *window)
+        none = np.isnan(out)
+        number = np.arange(1, x.size + 1, dtype=float).reshape(x.shape) * np.isnan(x)
+        last = windows_of(number, *window).max((-2, -1))
+        to_nan = rule(np.where(none, g, 0), last, number, *window)
+        return method(np.where(none, 0, g), out, x, *window) + to_nan.astype(x.dtype)
 
     return faster
 
@@ -261,6 +283,6 @@ def max_pool_2x2_gradient(g, out, x, kernel_size=(2, 2), stride=(2, 2), padding=
 
 def choose(g, first, largest, to_first, to_second):
     """Write `g` into `to_first` where `first` is the largest, else into `to_second`."""
-    won = first == largest
-    np.multiply(g, won, out=to_first)
-    np.multiply(g, ~won, out=to_second)
+    won, kind = first == largest, INTEGERS[g.itemsize]  # as integers: inf * 0 is 0, see `masked`
+    np.multiply(g.view(kind), won, out=to_first.view(kind))
+    np.multiply(g.view(kind), ~won, out=to_second.view(kind))

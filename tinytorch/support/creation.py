@@ -118,6 +118,7 @@ def rand(*shape, rng=None, dtype=np.float32, requires_grad=False):
     >>> bool((rand(100).data < 1).all())
     True
     """
+    dtype = np.dtype(dtype).type
     drawn = np.asarray(random_generator(rng).random(as_tuple(shape)), dtype)
     # rounding to float32 may give 1, which is not below 1
     below = np.nextafter(np.ones((), drawn.dtype), np.zeros((), drawn.dtype))

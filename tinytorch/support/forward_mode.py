@@ -22,6 +22,7 @@ from tinytorch.core.tensor import (
     where,
 )
 from tinytorch.support.arrays import axes_of
+from tinytorch.support.convolution import windows_of
 from tinytorch.support.derivatives import Rules
 from tinytorch.support.forward import (
     cast_forward,
@@ -33,6 +34,7 @@ from tinytorch.support.forward import (
     power,
     prod_forward,
     relu_forward,
+    root_forward,
     sigmoid_forward,
 )
 
@@ -275,7 +277,7 @@ def as_tangents(tangents, primals):
                 f"a tangent of shape {v.shape} for a primal of shape {x.shape}\n"
                 "the tangent says how much each element changes: it needs the same shape"
             )
-        tensors.append(v if v.dtype == x.dtype else apply(cast_forward, v, np.zeros((), x.dtype)))
+        tensors.append(v if v.dtype == x.dtype else apply(cast_forward, v, np.zeros(1, x.dtype)))
     return tensors
 
 
@@ -310,21 +312,28 @@ def register_others(jvp_rule, elementwise):
     jvp_rule(np.negative, lambda tangents, out, a: -tangents[0])
     elementwise(np.exp, lambda a, out: out)
     elementwise(np.log, lambda a, out: 1 / a)
-    elementwise(np.sqrt, lambda a, out: 1 / (2 * out))
+    jvp_rule(np.sqrt, sqrt_tangent)
+    jvp_rule(root_forward, sqrt_tangent)
     elementwise(np.cos, lambda a, out: -a.sin())
     elementwise(sigmoid_forward, lambda a, out: out * (1 - out))
-    elementwise(relu_forward, lambda a, out: out.data > 0)
+    jvp_rule(relu_forward, lambda tangents, out, a: where(out.data != 0, tangents[0], 0))
     jvp_rule(power, power_tangent)
     jvp_rule(np.absolute, lambda tangents, out, a: tangents[0] * np.sign(a.data))
     jvp_rule(np.maximum, lambda tangents, out, a, b: chosen(tangents, a, b, np.greater))
     jvp_rule(np.minimum, lambda tangents, out, a, b: chosen(tangents, a, b, np.less))
-    jvp_rule(clip_forward, lambda tangents, out, a, low, high: tangents[0] * (out.data == a.data))
+    jvp_rule(clip_forward, lambda tangents, out, a, **_: where(out.data == a.data, tangents[0], 0))
     jvp_rule(np.where, lambda tangents, out, c, a, b: where(c, tangents[1], tangents[2]))
     jvp_rule(max_forward, extreme_tangent)
     jvp_rule(min_forward, extreme_tangent)
     jvp_rule(prod_forward, prod_tangent)
     jvp_rule(cast_forward, lambda tangents, out, x, like: apply(cast_forward, tangents[0], like))
     jvp_rule(pad_forward, pad_tangent)
+
+
+def sqrt_tangent(tangents, out, a):
+    """The tangent of a square root: 0 where that of `a` is 0, also where `a` is 0."""
+    changes = tangents[0].data != 0
+    return where(changes, tangents[0], 0) / (2 * where(changes, out, 1))
 
 
 def pad_tangent(tangents, out, x, width, value):
@@ -390,14 +399,15 @@ def conv2d_tangent(op, tangents, out, x, weights, bias, stride, padding, saved=N
 
 
 def max_pool2d_tangent(op, tangents, out, x, kernel_size, stride, padding):
-    """The tangent of each window's maximum; of the first one, row by row, if there are several."""
-    sides = ((0, 0), (0, 0), *((p, p) for p in padding))
-    padded = np.pad(x.data, sides, constant_values=-np.inf)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel_size, (2, 3))
-    down, across = stride
-    first = windows[:, :, ::down, ::across].reshape(*out.shape, -1).argmax(-1)
+    """The tangent of each window's maximum; of the first one, row by row, if there are several, and
+    of the last nan if there is one."""
+    sides, (down, across) = ((0, 0), (0, 0), *((p, p) for p in padding)), stride
+    window, shape = (kernel_size, stride, padding), (*out.shape, -1)
+    first = windows_of(x.data, *window, np.nan).reshape(shape) == out.data[..., None]
+    nan = windows_of(np.isnan(x.data), *window, False).reshape(shape)[..., ::-1]
+    chosen = np.where(nan.any(-1), nan.shape[-1] - 1 - nan.argmax(-1), first.argmax(-1))
     n, c, i, j = np.indices(out.shape)
-    height, width = np.divmod(first, kernel_size[1])
+    height, width = np.divmod(chosen, kernel_size[1])
     return tangents[0].pad(sides)[n, c, i * down + height, j * across + width]
 
 
@@ -460,6 +470,7 @@ OF_OTHER_LESSONS = {  # operation: its rule, with the operation as its first arg
 }
 FUSED = {  # operation: the same function, composed
     "attention": attention,
+    "attention_blocks": attention,
     "gelu": gelu,
     "layer_norm": layer_norm,
     "rms_norm": rms_norm,

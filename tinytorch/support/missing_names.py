@@ -40,7 +40,7 @@ TENSOR = {  # what to write here, with {name} for the name without a last _: met
     "write 1 / x": "reciprocal",
     "write (1 + x).log()": "log1p",
     "write x.exp() - 1": "expm1",
-    "write (x * x).sum().sqrt()": "norm",
+    "write (x * x).sum().maximum(1e-24).sqrt(), whose gradient at 0 is 0": "norm",
     "write x.clip(low, high)": "clamp",
     "write x.max(axis=...)": "amax",
     "write m + (x - m).exp().sum(axis=-1, keepdims=True).log(), with m = x.max(axis=-1, "
@@ -342,5 +342,7 @@ class NumPyNames:
             members.update(vars(base))
         for name, method in members.items():
             if isinstance(method, FunctionType) and not hasattr(method, "__wrapped__"):
+                if method.__code__.co_flags & inspect.CO_VARKEYWORDS:
+                    continue  # with **others, it calls `wrong_argument` itself
                 if not set(RENAMED.values()).isdisjoint(arguments_of(method)):
                     setattr(cls, name, numpy_names(method))

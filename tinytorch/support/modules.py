@@ -11,6 +11,7 @@ import copy
 
 import numpy as np
 
+from tinytorch.support.arguments import described
 from tinytorch.support.missing_names import NumPyNames
 from tinytorch.support.warning_location import warn_user
 
@@ -162,6 +163,8 @@ class ModuleMethods(NumPyNames):
     def __setattr__(self, name, value):
         if name in self._buffers:
             value = as_buffer(value)
+        else:
+            check_assignment(self, name, value)
         super().__setattr__(name, value)
 
     def named_buffers(self):
@@ -254,6 +257,24 @@ class ModuleMethods(NumPyNames):
 
     def __repr__(self):
         return "\n".join(tree_lines(self, "", {id(self): ""}, type(self).__name__))
+
+
+def check_assignment(module, name, value):
+    """Refuse a value for a parameter that training would not find any more, and PyTorch's name for
+    the weights, of other shape there."""
+    old = vars(module).get(name)
+    learned = is_tensor(old) and old.requires_grad and old.creator is None
+    if learned and value is not None and not getattr(value, "requires_grad", False):
+        raise TypeError(
+            f"{type(module).__name__}.{name} is a parameter, {described(value)} is not trained\n"
+            f"write nn.Parameter(...) around it, or {name}.data[...] = ... to change only its "
+            f"numbers; for a tensor that is not trained: del layer.{name}, then register_buffer"
+        )
+    if name == "weight" and "weights" in vars(module):
+        raise AttributeError(
+            f"weight is PyTorch's name for the weights, and can only be read\nwrite layer.weights "
+            f"= nn.Parameter(...), of shape {module.weights.shape}"
+        )
 
 
 def is_buffer(x):
@@ -392,6 +413,18 @@ def tensor_line(tensor, name, module):
     return f"Tensor of shape {tensor.shape}  # not learned"
 
 
+def count_batch(norm):
+    """Before a batch norm of cumulative averages sees a training batch: count the batch, and set
+    the momentum to 1 / the number of batches. Such a layer has a buffer `num_batches_tracked`.
+
+    Source: torch.nn.BatchNorm1d, momentum=None.
+    """
+    count = getattr(norm, "num_batches_tracked", None)
+    if count is not None and norm.training:
+        count.data += 1
+        norm.momentum = 1 / count.item()
+
+
 # modules as functions
 
 
@@ -490,7 +523,8 @@ warned = []  # the name of the layer that was warned about, once there is one
 
 
 def cast_to(x, weights, name="a layer"):
-    """What a layer computes with for its input `x`: float64 becomes float32 like the weights.
+    """What a layer computes with for its input `x`: float64 becomes float32 like the weights, and
+    float16 too, whose sums would overflow.
 
     x        a Tensor, an array or nested lists
     weights  a Tensor
@@ -509,6 +543,8 @@ def cast_to(x, weights, name="a layer"):
             return x
     except AttributeError:
         pass  # x is no Tensor
+    if getattr(x, "dtype", None) == np.float16:
+        return x.float() if is_tensor(x) else x.astype(weights.dtype)
     if getattr(x, "dtype", None) != np.float64 or weights.dtype != np.float32:
         return x
     if not warned:

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from tinytorch.support.arguments import described
+from tinytorch.support.arrays import changes
 
 # Options are numbers from 0 to below these.
 LIMITS = {"lr": math.inf, "eps": math.inf, "weight_decay": math.inf, "momentum": 1, "beta": 1}
@@ -134,13 +135,15 @@ def _copied_state(p, label, entry, names):
 def parameter_state(states, p, names):
     """The state of parameter `p`: {"step": n, name: ndarray of its shape}.
 
-    states  {parameter: its state}; missing entries are added: "step" as 0, arrays as zeros
+    states  {parameter: its state}; missing entries are added: "step" as 0, arrays as zeros. The
+            caller is about to change the parameter
     p       a tensor with a gradient
     names   the arrays that the optimizer keeps for it
 
     ValueError when the parameter, its gradient and its arrays do not have one shape.
     """
     shape = p.data.shape
+    changes.mark(p.data)
     if p.grad.shape != shape:
         raise ValueError(_changed_shape("its gradient", shape, p.grad.shape))
     state = states.get(p)
@@ -263,6 +266,8 @@ class FlatGroup:
         if len(self.params) > 1:
             for p, view in zip(self.params, self.views):
                 p.data[...] = view
+        for p in self.params:
+            changes.mark(p.data)
         for state in self.states:
             state["step"] = self.state["step"]
 

@@ -2,23 +2,27 @@
 record of how a result was computed. For PyTorch's other names an error says what to write.
 """
 
-import itertools
+import sys
 import threading
+from operator import attrgetter
 
 import numpy as np
 
-from tinytorch.lazy import autograd_lesson
+from tinytorch.lazy import later_lesson
 from tinytorch.support.arrays import (
     as_array,
     as_index_array,
     as_tuple,
     axes_of,
+    changes,
+    clock,
     flattened_shape,
     pad_pairs,
     squeezed_shape,
     write_in_place,
 )
 from tinytorch.support.forward import (
+    HALF,
     argsort_forward,
     cast_forward,
     clip_forward,
@@ -31,6 +35,7 @@ from tinytorch.support.forward import (
     power,
     prod_forward,
     relu_forward,
+    root_forward,
     sigmoid_forward,
     sum_forward,
     take_forward,
@@ -40,6 +45,7 @@ from tinytorch.support.missing_names import (
     NumPyNames,
     only_values,
     texts_by_name,
+    wrong_argument,
 )
 
 __all__ = ["TensorMethods", "operand", "record", "recording"]
@@ -79,7 +85,6 @@ class Recording(threading.local):
 
 
 recording = Recording()
-next_creation = itertools.count().__next__
 
 
 class Creator:
@@ -91,11 +96,6 @@ class Creator:
     """
 
     __slots__ = ("op", "inputs", "arrays", "options", "created")
-
-    def __init__(self, op, inputs, arrays, options):
-        self.op, self.inputs = op, inputs
-        self.arrays, self.options = arrays, options
-        self.created = next_creation()
 
     def __repr__(self):
         return name_of(self.op)
@@ -111,9 +111,14 @@ def record(out, op, inputs, arrays, options):
         if isinstance(x, TensorMethods) and x.requires_grad:
             if recording.on and out.data.dtype.kind == "f":
                 out.requires_grad = True
-                out.creator = Creator(op, inputs, arrays, options)
+                out.creator = made = Creator()
+                made.op, made.inputs, made.arrays = op, inputs, arrays
+                made.options, made.created = options or EMPTY, clock()
             break
     return out
+
+
+EMPTY = {}  # one for all operations without options, which nobody may write to
 
 
 def operand(x):
@@ -123,9 +128,11 @@ def operand(x):
     """
     if isinstance(x, TensorMethods):
         return x.data
-    if type(x) in NUMBERS or isinstance(x, ndarray):
+    if type(x) in NUMBERS:
         return x
-    if isinstance(x, np.generic):
+    if isinstance(x, ndarray) and x.ndim:
+        return x
+    if isinstance(x, (np.generic, ndarray)):
         return x.item()  # np.sqrt(64) counts as a Python number, which takes the tensor's dtype
     if isinstance(x, (list, tuple)):
         return as_array(x)
@@ -164,10 +171,10 @@ class TensorMethods(NumPyNames):
     __slots__ = ("data", "grad", "requires_grad", "creator", "__weakref__")
     _instead = INSTEAD
 
-    shape = property(lambda self: self.data.shape, doc="The length of each axis, a tuple.")
-    ndim = property(lambda self: self.data.ndim, doc="The rank: how many axes.")
+    shape = property(attrgetter("data.shape"), doc="The length of each axis, a tuple.")
+    ndim = property(attrgetter("data.ndim"), doc="The rank: how many axes.")
     size = property(lambda self: Size(self.data), doc="How many elements.")
-    dtype = property(lambda self: self.data.dtype, doc="The NumPy dtype of the elements.")
+    dtype = property(attrgetter("data.dtype"), doc="The NumPy dtype of the elements.")
 
     # operators, with tensors, arrays and Python numbers on either side
 
@@ -224,7 +231,7 @@ class TensorMethods(NumPyNames):
         """x += other, x *= other, ...: a new tensor; a tensor made with requires_grad=True is
         changed in place."""
         if self.requires_grad and self.creator is None:
-            result = self._apply(op, self.data, operand(other)).data
+            result = self._apply(op, self.detach(), operand(other)).data
             return write_in_place(self, result, sign, recording.on)
         return self._apply(op, self, other)
 
@@ -247,7 +254,11 @@ class TensorMethods(NumPyNames):
     def clip(self, low=None, high=None):
         return self._apply(clip_forward, self, low=low, high=high)
 
-    def sum(self, axis=None, keepdims=False):
+    def sum(self, axis=None, keepdims=False, **others):
+        if others:  # no wrapper looks at them: `sum` is in every small example
+            raise wrong_argument(TensorMethods.sum, "sum", (), others) or TypeError(
+                f"sum() got an unexpected keyword argument {next(iter(others))!r}"
+            )
         return self._apply(sum_forward, self, axis=axis, keepdims=keepdims)
 
     def max(self, *position, axis=None, keepdims=None):
@@ -259,7 +270,9 @@ class TensorMethods(NumPyNames):
         return self._apply(min_forward, self, axis=axis, keepdims=bool(keepdims))
 
     def std(self, axis=None, *, keepdims=False, correction=0):
-        return self.var(axis, keepdims=keepdims, correction=correction).sqrt()
+        if self.data.dtype is HALF:
+            return self.float().std(axis, keepdims=keepdims, correction=correction).to(HALF)
+        return self._apply(root_forward, self.var(axis, keepdims=keepdims, correction=correction))
 
     # the elements in another shape, or some of them
 
@@ -306,6 +319,7 @@ class TensorMethods(NumPyNames):
                 "make a new tensor with where(), or write into x.detach()"
             )
         self.data[copy_index(index)] = operand(value)
+        changes.mark(self.data)
 
     # gradients
 
@@ -327,7 +341,8 @@ class TensorMethods(NumPyNames):
                 "backward(create_graph=True) would record the gradient, and x.grad is an array\n"
                 "for second derivatives write hvp or hessian, from tinytorch.func"
             )
-        return autograd_lesson().backward(self, gradient, retain_graph)
+        lesson = sys.modules.get("tinytorch.core.autograd") or later_lesson("autograd", "backward")
+        return lesson.backward(self, gradient, retain_graph)
 
     # what Python and NumPy ask for, and PyTorch's names
 
@@ -380,6 +395,17 @@ class TensorMethods(NumPyNames):
                 "ask x.data.any() or .all()"
             )
         return bool(self.data.item())
+
+    def __deepcopy__(self, memo):
+        if self.creator is not None:
+            raise RuntimeError(
+                f"the result of {self.creator!r}, of shape {self.shape}, cannot be copied with its "
+                "graph: only leaves can\ncopy x.detach(), or x.clone() to record the copy"
+            )
+        out = self.detach()
+        out.data, out.requires_grad = self.data.copy(), self.requires_grad
+        out.grad = None if self.grad is None else self.grad.copy()
+        return out
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self.data, dtype=dtype, copy=copy)
@@ -530,7 +556,7 @@ class TensorMethods(NumPyNames):
         if dtype == self.data.dtype:
             return self
         # an array of this dtype as second input: an operation returns a dtype of its inputs
-        return self._apply(cast_forward, self, np.zeros((), dtype))
+        return self._apply(cast_forward, self, np.zeros(1, dtype))
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         """NumPy calls this for np.exp(x), and for `array + x`, which must be computed by `x`."""

@@ -1,6 +1,7 @@
 """Token ids: arrays of them, vocabularies, counts of n-grams, and sums of rows by id."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,42 @@ def as_rows(ids):
             "one list of ids is a row: np.array([ids])"
         )
     return as_ids(ids)
+
+
+def check_logits(logits):
+    """`logits`, a Tensor or array of shape (..., V). ValueError, with the row, when a row has no
+    largest finite number: a token cannot be chosen by it."""
+    array = logits if isinstance(logits, np.ndarray) else logits.data
+    largest = np.maximum.reduce(array, axis=-1)
+    if not np.isfinite(largest).all():
+        wrong = np.argwhere(~np.isfinite(largest))
+        row, found = tuple(wrong[0].tolist()), largest[tuple(wrong[0])]
+        cause = "was every token removed?" if found == -np.inf else "has training diverged?"
+        raise ValueError(f"the logits of row {', '.join(map(str, row)) or 0} hold {found}: {cause}")
+    return logits
+
+
+def usable_temperature(logits, t):
+    """The temperature `t`; 0, which is greedy decoding, where an array of logits divided by it
+    would overflow. ValueError for nan.
+
+    >>> usable_temperature(np.float32([1, 3]), 1e-39), usable_temperature(np.float32([1, 3]), 0.5)
+    (0, 0.5)
+    """
+    if math.isnan(t):
+        raise ValueError("a temperature is 0 or more, not nan")
+    largest = float(np.abs(logits[np.isfinite(logits)]).max(initial=0))
+    limits = np.finfo(logits.dtype)
+    return 0 if 0 < t < max(float(limits.tiny), largest / float(limits.max)) else t
+
+
+def usable_p(dtype, p):
+    """The limit for sums of probabilities of this dtype that are at least `p` but for rounding.
+
+    >>> usable_p(np.dtype("float32"), 0.8) < 0.8, usable_p(np.dtype("float32"), 1)
+    (True, 1)
+    """
+    return p * (1 - 4 * float(np.finfo(dtype).eps)) if 0 < p < 1 else p
 
 
 def one_row(ids):

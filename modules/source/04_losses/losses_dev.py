@@ -497,11 +497,11 @@ def as_labels(labels, shape):
         raise ValueError(f"logits of shape {shape} have no classes: they must have shape (..., "
                          "classes)")
     if labels.shape == shape and labels.size:
+        one_hot = np.isin(labels, (0, 1)).all() and (labels.sum(-1) == 1).all()
+        cure = "from one-hot rows take labels.argmax(-1)" if one_hot else (
+            "for probabilities p write -(p * log_softmax(logits)).sum(-1).mean()")
         raise ValueError(f"labels and logits both have shape {shape}: labels are class "
-                         f"numbers, one per row, of shape {shape[:-1]}\n"
-                         + ("from one-hot rows take labels.argmax(-1)"
-                            if np.isin(labels, (0, 1)).all() else "for probabilities write "
-                            "-(p * log_softmax(logits)).sum(-1).mean()"))
+                         f"numbers, one per row, of shape {shape[:-1]}\n{cure}")
     if labels.dtype.kind not in "iu" and labels.size:
         raise TypeError(f"labels are class numbers, integers from 0 to {shape[-1] - 1}; yours "
                         f"are {labels.dtype}, the first is {labels.flat[0]}, of shape "

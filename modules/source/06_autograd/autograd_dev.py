@@ -39,7 +39,7 @@ from tinytorch.core.losses import cross_entropy_forward
 from tinytorch.core.tensor import Tensor, Variable, apply, axes_of, operand, recording
 from tinytorch.support import derivatives
 from tinytorch.support.arrays import is_exclusive, sum_in_place
-from tinytorch.support.derivatives import FREED, FunctionMethods, Rules
+from tinytorch.support.derivatives import FREED, FunctionMethods, Rules, masked
 from tinytorch.support.forward import (clip_forward, max_forward, min_forward, power,
                                        relu_forward, reshape_forward, sigmoid_forward,
                                        sum_forward, take_forward)
@@ -513,7 +513,8 @@ def seed_gradient(tensor, gradient=None):
 
     Source: torch.Tensor.backward has the same rule.
     """
-    derivatives.check_recorded(tensor)
+    if not tensor.requires_grad or tensor.data.dtype.kind != "f":
+        raise derivatives.not_recorded(tensor)
     ### BEGIN SOLUTION
     data = tensor.data
     if gradient is None:
@@ -619,7 +620,7 @@ def unbroadcast(g, shape):
     ### BEGIN SOLUTION
     extra = g.ndim - len(shape)
     ones = [extra + i for i, n in enumerate(shape) if n == 1]
-    return g.sum(axis=(*range(extra), *ones)).reshape(shape)
+    return sum_forward(g, axis=(*range(extra), *ones)).reshape(shape)
     ### END SOLUTION
 
 # %% checks="unbroadcast"
@@ -685,7 +686,7 @@ derivative(power, derivatives.base_rule, derivatives.exponent_rule)
 # `b`: if both grow by $\varepsilon$, so does the result. Predict the sum of the two gradients.
 #
 # **Task.** Write the rules of `maximum minimum absolute relu clip where`. The docstring says
-# which subgradient is wanted.
+# which subgradient is wanted. `masked(g, mask)` is given: `g * mask`, but 0 for inf * 0.
 
 # %% The rules of piecewise functions exercise="piecewise"
 #| export
@@ -718,8 +719,8 @@ def piecewise_rules():
     derivative(np.minimum, lambda g, out, a, b: chosen(g, a < b, a == b),
                lambda g, out, a, b: chosen(g, b < a, a == b))
     derivative(np.absolute, lambda g, out, a: g * np.sign(a))
-    derivative(relu_forward, lambda g, out, a: g * (out > 0))
-    derivative(clip_forward, lambda g, out, a, low, high: g * (out == a))
+    derivative(relu_forward, lambda g, out, a: masked(g, out))
+    derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
     derivative(np.where, None, lambda g, out, c, a, b: np.where(c, g, 0),
                lambda g, out, c, a, b: np.where(c, 0, g))
     ### END SOLUTION
@@ -782,8 +783,7 @@ check("piecewise")
 # The next rules are for operations that change the shape. Because each element contributes to a
 # sum with derivative 1, its gradient is the gradient of the sum that it went into. The numbers
 # are easy, but the shape is not. Summing shape (2, 3, 4) along axis 1 gives (2, 4). To
-# broadcast a gradient of that shape to (2, 3, 4), the reduced axis must first be expanded
-# again, with length 1.
+# broadcast such a gradient to (2, 3, 4), the reduced axis must first return, with length 1.
 #
 # Predict what `np.broadcast_to(g, (2, 3, 4))` does with a `g` of shape (2, 4). And what does
 # `np.broadcast_to(g, (3, 3))` do if `g`, of shape (3,), holds one number for each row? Which of
@@ -1003,6 +1003,7 @@ check("matmul")
 
 # %% Switching recording off exercise="no-grad"
 #| export
+@derivatives.also_for_generators
 @contextlib.contextmanager
 def no_grad():
     """Record no operations of this thread: `with no_grad():`, or `@no_grad()` on a function.
@@ -1196,8 +1197,7 @@ print(f"after:  {accuracy():.1%}, loss {float(loss):.4f}")
 
 # %% tags=["answer"]
 plot_decision(points, labels, logits);
-# alt: The two half-moons again, separated by a curved boundary like the one in the first
-# picture.
+# alt: The two half-moons again, separated by a curved boundary as in the first picture.
 
 # %% [markdown]
 # No line of this program knows a derivative of the network. (After `tito export autograd`,

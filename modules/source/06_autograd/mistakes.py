@@ -283,18 +283,18 @@ raise ValueError(f"gradient {array.shape}, tensor {tensor.shape}")
 # %% unbroadcast mistake mean-over-the-batch: Averages over the broadcast axes instead of
 # summing.
 #> a mean belongs to the loss
-#- return g.sum(axis=(*range(extra), *ones)).reshape(shape)
+#- return sum_forward(g, axis=(*range(extra), *ones)).reshape(shape)
 return g.mean(axis=(*range(extra), *ones)).reshape(shape)
 
 # %% unbroadcast mistake length-one-forgotten: Sums over the leading axes only; axes of length 1
 # were also broadcast.
 #> axes of length 1 were also broadcast
-#- return g.sum(axis=(*range(extra), *ones)).reshape(shape)
+#- return sum_forward(g, axis=(*range(extra), *ones)).reshape(shape)
 return g.sum(axis=tuple(range(extra)))
 
 # %% unbroadcast mistake leading-axes-forgotten: Sums over all leading axes but the first.
 #> Which axes of g does (4,) lack
-#- return g.sum(axis=(*range(extra), *ones)).reshape(shape)
+#- return sum_forward(g, axis=(*range(extra), *ones)).reshape(shape)
 return g.sum(axis=(*range(1, extra), *ones)).reshape(shape)
 
 # %% unbroadcast mistake axes-matched-by-length: Matches axes by their length from the left, so
@@ -404,19 +404,19 @@ derivative(np.maximum, lambda g, out, a, b: chosen(g, a > b, np.isclose(a, b)),
 # %% piecewise mistake clip-zero-at-its-limits: Returns gradient 0 where the number is exactly
 # at a limit.
 #> clip of
-#- derivative(clip_forward, lambda g, out, a, low, high: g * (out == a))
+#- derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
 derivative(clip_forward, lambda g, out, a, low, high: g * ((out == a) & (out != low) & (out != high)))
 
 # %% piecewise mistake relu-by-the-gradient: Cuts off where the gradient is negative instead of
 # where the input was.
 #> relu of
-#- derivative(relu_forward, lambda g, out, a: g * (out > 0))
+#- derivative(relu_forward, lambda g, out, a: masked(g, out))
 derivative(relu_forward, lambda g, out, a: g * (g > 0))
 
 # %% piecewise mistake relu-in-place: Sets the gradient to 0 in place, in an array that others
 # use.
 #> the rule of relu for input 0 wrote into its arguments
-#- derivative(relu_forward, lambda g, out, a: g * (out > 0))
+#- derivative(relu_forward, lambda g, out, a: masked(g, out))
 derivative(relu_forward, lambda g, out, a: np.multiply(g, out > 0, out=g))
 
 # %% piecewise mistake mask-times-number: Multiplies a mask by the number 0.5, which makes
@@ -436,7 +436,7 @@ derivative(np.maximum, lambda g, out, a, b: chosen(g, ~(a < b), a == b),
 # %% piecewise mistake nan-passes-clip: Sets the gradient of what is outside the limits to 0;
 # nan is not outside.
 #> The gradient of nan is 0
-#- derivative(clip_forward, lambda g, out, a, low, high: g * (out == a))
+#- derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
 derivative(clip_forward, lambda g, out, a, low, high: g * (1 - (out > a) - (out < a)).astype(g.dtype))
 
 # %% piecewise right: Products with masks instead of np.where.

@@ -807,7 +807,8 @@ for name, kind in kinds.items():
 def clip_grad_norm_(parameters, max_norm):
     """Scale all gradients by one factor, so that their common norm is at most `max_norm`.
 
-    parameters  Tensors: a list, a generator, ...; those whose `.grad` is None are skipped
+    parameters  Tensors: a list, a generator, ..., or one Tensor, which becomes a list here;
+                those whose `.grad` is None are skipped
     max_norm    if the common norm is larger, all gradients are scaled so that it becomes
                 max_norm; otherwise nothing changes
     returns     the norm before clipping, a float; 0.0 if there are no gradients
@@ -825,6 +826,7 @@ def clip_grad_norm_(parameters, max_norm):
     Source: Pascanu, Mikolov, Bengio, On the difficulty of training recurrent neural networks
     (2013). torch.nn.utils.clip_grad_norm_ divides by the norm plus 1e-6; yours may do the same.
     """
+    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
     ### BEGIN SOLUTION
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = math.hypot(*[float(np.linalg.norm(g.astype("float64"))) for g in gradients])

@@ -21,6 +21,8 @@ from tinytorch.support.arrays import keep_freed_memory
 from tinytorch.support.convolution import (
     conv_tiled_forward, conv_tiled_input_gradient, conv_tiled_weight_gradient, crop_padding,
     flatten_maps, kernel_positions, pad_images, pair, prefer_2x2, shape_error)
+from tinytorch.support.derivatives import masked
+from tinytorch.support.forward import sum_forward
 from tinytorch.support.modules import cast_to
 
 # %% tags=["payoff"]
@@ -424,7 +426,7 @@ def bias_gradient(g, out, x, weights, bias, stride, padding):
     Source: the multivariable chain rule; lesson 06, gradients of broadcast operands.
     """
     ### BEGIN SOLUTION
-    return g.sum(axis=(0, 2, 3))
+    return sum_forward(g, axis=(0, 2, 3))
     ### END SOLUTION
 
 # %% checks="bias-gradient"
@@ -799,7 +801,7 @@ def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
     for i, j in kernel_positions(kernel_size):
         first = free & (patches(x, i, j, size, stride) == out)
         view = patches(gradient, i, j, size, stride)
-        view += first * g
+        view += masked(g, first)
         free &= ~first
     return crop_padding(gradient, padding)
     ### END SOLUTION

@@ -336,7 +336,7 @@ pass
 #- first = free & (patches(x, i, j, size, stride) == out)
 first = patches(x, i, j, size, stride) == out
 ties = sum((patches(x, a, b, size, stride) == out).astype(x.dtype) for a, b in kernel_positions(kernel_size))
-#- view += first * g
+#- view += masked(g, first)
 #- free &= ~first
 view += first * g / ties
 
@@ -359,19 +359,19 @@ for j, i in kernel_positions(kernel_size[::-1]):
 # its row number: gradients pile up in the windows of the diagonal.
 #> gradient of this window
 #- view = patches(gradient, i, j, size, stride)
-#- view += first * g
+#- view += masked(g, first)
 for n, c, p, q in np.argwhere(first):
     gradient[n, c, p * stride[0] + i, min(p * stride[1] + j, x.shape[3] - 1)] += g[n, c, p, q]
 
 # %% max-pool-gradient mistake overlapping-maxima-overwritten: Assigns, so that only one of
 # several overlapping windows counts.
 #> 9 is the maximum of two windows
-#- view += first * g
+#- view += masked(g, first)
 view[first] = g[first]
 
 # %% max-pool-gradient mistake upstream-forgotten: Ignores the upstream gradient.
 #> gradient of this window
-#- view += first * g
+#- view += masked(g, first)
 view += first
 
 # %% avg-pool-gradient mistake whole-gradient-for-each: Passes the whole gradient to every
@@ -651,7 +651,7 @@ return apply(conv2d_forward, x, weights, bias, stride, padding)
 # %% max-pool-gradient mistake overlaps-copied: Assigns where windows overlap, and only where
 # something is passed on.
 #> The gradients should sum to the sum of g
-#- view += first * g
+#- view += masked(g, first)
 np.copyto(view, g, where=first)
 
 # %% flops mistake ints-not-made-pairs: Hands ints to output_shape, which needs pairs.

@@ -157,19 +157,19 @@ return (saved["normalized"] + bias) * weight
 
 # %% layer-norm-forward mistake x-centered-in-place: Centers x in place.
 #> changed its input x
-#- centered = x - x.sum(-1, keepdims=True) / n  # NumPy's mean is slower on short rows
+#- centered = x - sum_forward(x, -1, True) / n  # faster than x.mean on short rows
 centered = x
 centered -= x.sum(-1, keepdims=True) / n  # NumPy's mean is slower on short rows
 
 # %% layer-norm-forward mistake float64-inside: Computes in float64.
 #> should give float32
-#- centered = x - x.sum(-1, keepdims=True) / n  # NumPy's mean is slower on short rows
+#- centered = x - sum_forward(x, -1, True) / n  # faster than x.mean on short rows
 centered = x - np.mean(x, -1, np.float64, keepdims=True)  # NumPy's mean is slower on short rows
 
 # %% layer-norm-forward mistake variance-by-mean-of-squares-forward: Computes the variance as
 # the mean of the squares minus the squared mean.
 #> in float32 it loses digits
-#- variance = (centered * centered).sum(-1, keepdims=True) / n
+#- variance = sum_forward(centered * centered, -1, True) / n
 variance = (x * x).mean(-1, keepdims=True) - x.mean(-1, keepdims=True) ** 2
 
 # %% layer-norm-rule mistake rule-without-the-weight: Leaves the weight out of the gradient of
@@ -222,18 +222,18 @@ rows = 0
 # %% layer-norm-rule mistake mean-of-gradients: Takes the mean of the gradients of weight and
 # bias.
 #> gradients are added up
-#- return [dx, (g * normal).sum(rows), g.sum(rows)]
+#- return [dx, sum_forward(g * normal, rows), sum_forward(g, rows)]
 return [dx, (g * normal).mean(rows), g.mean(rows)]
 
 # %% layer-norm-rule mistake weight-times-x: Uses x instead of x̂ in the gradient of the weight.
 #> The weight multiplies x̂, not x
-#- return [dx, (g * normal).sum(rows), g.sum(rows)]
+#- return [dx, sum_forward(g * normal, rows), sum_forward(g, rows)]
 return [dx, (g * x).sum(rows), g.sum(rows)]
 
 # %% layer-norm-rule mistake weight-and-bias-exchanged: Returns the gradients of bias and weight
 # in the wrong order.
 #> This is the gradient of the bias
-#- return [dx, (g * normal).sum(rows), g.sum(rows)]
+#- return [dx, sum_forward(g * normal, rows), sum_forward(g, rows)]
 return [dx, g.sum(rows), (g * normal).sum(rows)]
 
 # %% layer-norm-rule mistake g-changed-in-place: Multiplies g with the weight in place.
@@ -256,7 +256,7 @@ dx = saved["scale"] * (h - h.sum(-1, keepdims=True) - normal * along)
 # %% layer-norm-rule mistake weight-gradient-from-h: Computes the gradient of the weight from g
 # * weight instead of g.
 #> x̂ is multiplied by g, not by g * weight
-#- return [dx, (g * normal).sum(rows), g.sum(rows)]
+#- return [dx, sum_forward(g * normal, rows), sum_forward(g, rows)]
 return [dx, (h * normal).sum(rows), g.sum(rows)]
 
 # %% layer-norm-rule mistake scale-computed-again-without-eps: Computes the deviation again from
@@ -340,19 +340,19 @@ out = normalized(x, 0, eps)
 
 # %% batch-norm mistake biased-running-variance: Stores the variance over n.
 #> update the running variance with the variance over n - 1
-#- var[...] = running(var, x.data.var(axes, ddof=1), momentum)
+#- var[...] = running(var, numbers.var(axes, correction=1).data, momentum)
 var[...] = running(var, x.data.var(axes), momentum)
 
 # %% batch-norm mistake never-updated: Computes the new statistics and does not store them.
 #> Write into the array: mean[...]
-#- mean[...] = running(mean, x.data.mean(axes), momentum)
-#- var[...] = running(var, x.data.var(axes, ddof=1), momentum)
+#- mean[...] = running(mean, numbers.mean(axes).data, momentum)
+#- var[...] = running(var, numbers.var(axes, correction=1).data, momentum)
 mean = running(mean, x.data.mean(axes), momentum)
 var = running(var, x.data.var(axes, ddof=1), momentum)
 
 # %% batch-norm mistake momentum-exchanged: Exchanges old and new.
 #> by the share momentum towards the batch
-#- mean[...] = running(mean, x.data.mean(axes), momentum)
+#- mean[...] = running(mean, numbers.mean(axes).data, momentum)
 mean[...] = running(x.data.mean(axes), mean, momentum)
 
 # %% batch-norm mistake updated-in-evaluation: Updates the running statistics, even in
@@ -416,7 +416,7 @@ else:
 # %% batch-norm mistake running-variance-by-mean-of-squares: Computes the running variance from
 # the mean of the squares minus the squared mean.
 #> in float32 it loses digits
-#- var[...] = running(var, x.data.var(axes, ddof=1), momentum)
+#- var[...] = running(var, numbers.var(axes, correction=1).data, momentum)
 var[...] = running(var, ((x.data * x.data).mean(axes) - x.data.mean(axes) ** 2) * (x.size / len(mean)) / (x.size / len(mean) - 1), momentum)
 
 # %% batch-norm mistake graph-cut-in-evaluation: Computes with x.data in evaluation, which cuts
@@ -523,13 +523,13 @@ h = g
 # %% rms-norm mistake rms-only-the-batch-axis: Adds up the gradient of the weight over axis 0
 # only.
 #> Every row uses the weight
-#- return [dx, (g * normal).sum(tuple(range(g.ndim - 1)))]
+#- return [dx, sum_forward(g * normal, tuple(range(g.ndim - 1)))]
 return [dx, (g * normal).sum(0)]
 
 # %% rms-norm mistake weight-gradient-from-h-in-rms: Computes the gradient of the weight from g
 # * weight instead of g.
 #> x̂ is multiplied by g, not by g * weight
-#- return [dx, (g * normal).sum(tuple(range(g.ndim - 1)))]
+#- return [dx, sum_forward(g * normal, tuple(range(g.ndim - 1)))]
 return [dx, (h * normal).sum(tuple(range(g.ndim - 1)))]
 
 # %% folded mistake folding-with-the-variance: Takes the variance for the standard deviation.
@@ -749,7 +749,7 @@ return weight * saved["normalized"]
 # %% rms-norm right: a rule with einsum
 #- h = g * weight
 #- dx = saved["scale"] * (h - normal * (h * normal).mean(-1, keepdims=True))
-#- return [dx, (g * normal).sum(tuple(range(g.ndim - 1)))]
+#- return [dx, sum_forward(g * normal, tuple(range(g.ndim - 1)))]
 along = np.einsum("...d,...d,d->...", g, normal, weight)[..., None] / g.shape[-1]
 dx = (g * weight - along * normal) * saved["scale"]
 return dx, (g * normal).reshape(-1, g.shape[-1]).sum(axis=0)

@@ -18,7 +18,8 @@ from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply
 from tinytorch.support.arguments import (as_shape, channel_axes, checked_rank, joined_axes,
                                          running_arrays)
-from tinytorch.support.modules import cast_to
+from tinytorch.support.forward import sum_forward
+from tinytorch.support.modules import cast_to, count_batch
 
 # %% tags=["payoff"]
 from tinytorch.pictures.drawing import plot_lines
@@ -243,8 +244,8 @@ def layer_norm_forward(x, weight, bias, eps, saved):
     """
     ### BEGIN SOLUTION
     n = x.shape[-1]
-    centered = x - x.sum(-1, keepdims=True) / n  # NumPy's mean is slower on short rows
-    variance = (centered * centered).sum(-1, keepdims=True) / n
+    centered = x - sum_forward(x, -1, True) / n  # faster than x.mean on short rows
+    variance = sum_forward(centered * centered, -1, True) / n
     saved["scale"] = 1 / np.sqrt(variance + eps)
     saved["normalized"] = centered * saved["scale"]
     return saved["normalized"] * weight + bias
@@ -316,7 +317,7 @@ def layer_norm_rule(g, out, x, weight, bias, eps, saved):
     along = (h * normal).mean(-1, keepdims=True)
     dx = saved["scale"] * (h - h.mean(-1, keepdims=True) - normal * along)
     rows = tuple(range(g.ndim - 1))
-    return [dx, (g * normal).sum(rows), g.sum(rows)]
+    return [dx, sum_forward(g * normal, rows), sum_forward(g, rows)]
     ### END SOLUTION
 
 # %%
@@ -602,8 +603,9 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
         if x.size // x.shape[1] < 2:
             raise ValueError(f"training needs 2 or more numbers per channel, not {x.shape}")
         out = normalized(x, axes, eps)
-        mean[...] = running(mean, x.data.mean(axes), momentum)
-        var[...] = running(var, x.data.var(axes, ddof=1), momentum)
+        numbers = x.detach()  # Tensors add up exactly, NumPy's mean of many rows does not
+        mean[...] = running(mean, numbers.mean(axes).data, momentum)
+        var[...] = running(var, numbers.var(axes, correction=1).data, momentum)
     else:
         out = (x - mean.reshape(shape)) / np.sqrt(var.reshape(shape) + eps)
     ### END SOLUTION
@@ -647,7 +649,9 @@ class BatchNorm(Module):
 
     num_features         channels C of the input
     eps                  added to the variance
-    momentum             how far the running statistics move with each batch, from 0 to 1
+    momentum             how far the running statistics move with each batch, from 0 to 1; or
+                         None: then they are the means over all batches (given), which are
+                         counted in the buffer `num_batches_tracked`
     affine               whether the layer has a weight and a bias
     track_running_stats  whether the layer has running statistics; without them, batches are
                          normalized with their own statistics, even in evaluation mode
@@ -661,7 +665,7 @@ class BatchNorm(Module):
     >>> len(norm.parameters()), list(norm.state_dict())
     (2, ['weight', 'bias', 'running_mean', 'running_var'])
 
-    Source: torch.nn.BatchNorm1d, which also counts its batches.
+    Source: torch.nn.BatchNorm1d, which counts its batches also when it has a momentum.
     """
 
     ranks = ()  # the ranks of its inputs
@@ -674,6 +678,8 @@ class BatchNorm(Module):
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         zeros, ones = np.zeros(num_features, np.float32), np.ones(num_features, np.float32)
         self.weight = self.bias = None
+        if momentum is None:
+            self.register_buffer("num_batches_tracked", np.zeros((), np.int64))
         ### BEGIN SOLUTION
         if affine:
             self.weight, self.bias = Variable(ones), Variable(zeros)
@@ -683,6 +689,7 @@ class BatchNorm(Module):
 
     def forward(self, x):
         x = checked_rank(x, self.ranks, self)
+        count_batch(self)  # with momentum=None: sets self.momentum to 1 / the number of batches
         if self.weight is not None:
             x = cast_to(x, self.weight, self)
         ### BEGIN SOLUTION
@@ -904,7 +911,7 @@ def rms_norm_rule(g, out, x, weight, eps, saved):
     normal = saved["normalized"]
     h = g * weight
     dx = saved["scale"] * (h - normal * (h * normal).mean(-1, keepdims=True))
-    return [dx, (g * normal).sum(tuple(range(g.ndim - 1)))]
+    return [dx, sum_forward(g * normal, tuple(range(g.ndim - 1)))]
     ### END SOLUTION
 
 # %%
@@ -1139,5 +1146,5 @@ figure = plot_lines({name: (STEPS, np.reshape(losses, (-1, 5)).mean(1))
 #    size?
 # 4. PyTorch: `torch.nn.LayerNorm`, `RMSNorm`, `BatchNorm1d`, `BatchNorm2d` with the same
 #    arguments; `torch.nn.functional.layer_norm`, `rms_norm` and `batch_norm`. A batch norm of
-#    PyTorch also counts its batches (`num_batches_tracked`), and with `momentum=None` its
-#    running statistics are plain averages. Residual connections are written as `x + f(x)`.
+#    PyTorch counts its batches also when it has a momentum (`num_batches_tracked`). Residual
+#    connections are written as `x + f(x)`.

@@ -55,6 +55,7 @@ from tinytorch.nn.additions import dropout
 from tinytorch.support.arguments import (check_causal, check_heads, check_positions,
                                          check_query_key_value)
 from tinytorch.support.arrays import keep_freed_memory
+from tinytorch.support.forward import MOST_WEIGHTS, attention_blocks
 
 # %% [markdown]
 # ## Queries, keys and values
@@ -897,6 +898,26 @@ print("composed:", cost(lambda: composed(qkv), 23))
 print("fused:   ", cost(lambda: fused(qkv), 23))
 
 # %% [markdown]
+# The weights of a long text are large: with 4 heads and 2,048 tokens, 67 MB in each layer. So
+# for long texts, two given functions do the same for one block of queries after another, with
+# your `weights_forward` and `softmax_rule`. The backward pass computes the weights of each
+# block again: that is faster than to move them from and to memory.
+
+# %%
+#| exporti
+attention_blocks_forward, attention_blocks_rule = attention_blocks(
+    head_views, lambda *given: weights_forward(*given), lambda *given: softmax_rule(*given))
+derivative(attention_blocks_forward, attention_blocks_rule)
+
+
+def fused_attention(qkv, heads, causal):
+    """`attention_forward` as a Tensor operation; in blocks where there are many weights."""
+    B, T, _ = qkv.shape
+    if B * heads * T * T > MOST_WEIGHTS:  # 2^18: about 1 MB
+        return apply(attention_blocks_forward, qkv, heads=heads, causal=causal)
+    return apply(attention_forward, qkv, heads=heads, causal=causal, saved={})
+
+# %% [markdown]
 # ## Multi-head attention as a layer
 #
 # With these functions, the layer is short: a `Dense` layer for q, k and v, attention in each
@@ -954,9 +975,7 @@ class MultiHeadAttention(Module):
     def forward(self, x, attn_mask=None):
         dropout_p = self.dropout if self.training else 0.0
         if attn_mask is None and not self.rotary and not dropout_p:
-            heads = apply(attention_forward, self.qkv(x), heads=self.num_heads,
-                          causal=self.causal, saved={})
-            return self.out(heads)
+            return self.out(fused_attention(self.qkv(x), self.num_heads, self.causal))
         ### BEGIN SOLUTION
         mask = self.combined_mask(x.shape[1], attn_mask)
         heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)

@@ -21,7 +21,8 @@ from tinytorch.core.layers import generator
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, wrap  # noqa: F401
 from tinytorch.core.training import evaluation_mode
-from tinytorch.support.token_ids import as_ids, as_rows
+from tinytorch.support.token_ids import (as_ids, as_rows, check_logits, usable_p,
+                                         usable_temperature)
 
 # %% tags=["payoff"]
 from tinytorch.pictures.generation import SAMPLES, draw_samples
@@ -61,7 +62,8 @@ draw_samples(SAMPLES)
 def sample(logits, rng=None):
     """Draw one token for each row of logits, with the probabilities `softmax(logits)`.
 
-    logits   Tensor or array of shape (B, V); a token with the logit -inf is never drawn
+    logits   Tensor or array of shape (B, V); a token with the logit -inf is never drawn.
+             ValueError, with the row, if a row holds nan, inf or only -inf
     rng      a NumPy Generator, a seed, or None for the shared generator of lesson 03; the rows
              are drawn independently
     returns  Tensor of shape (B,), int64
@@ -72,7 +74,8 @@ def sample(logits, rng=None):
     Source: Devroye, Non-uniform random variate generation (1986), section 3.2; PyTorch calls it
     torch.multinomial.
     """
-    p, rng = softmax(as_float_tensor(logits)).data.astype(np.float64), generator(rng)
+    p = softmax(check_logits(as_float_tensor(logits))).data.astype(np.float64)
+    rng = generator(rng)
     ### BEGIN SOLUTION
     ends = p.cumsum(axis=1)
     u = rng.random((len(p), 1)) * ends[:, -1:]  # rounding: the last end is not exactly 1
@@ -139,7 +142,7 @@ def with_temperature(logits, t):
     logits   Tensor or array of shape (..., V); not changed
     t        float >= 0, else ValueError with t in its message. 0 means greedy decoding: keep
              the largest logit of each row (the first one if several are equal); all others
-             become -inf
+             become -inf. A t so small that logits / t overflows means the same
     returns  Tensor of the same shape
 
     >>> with_temperature([1.0, 3.0, 2.0], 0.5)
@@ -150,6 +153,7 @@ def with_temperature(logits, t):
     Source: Ackley, Hinton, Sejnowski, A learning algorithm for Boltzmann machines (1985).
     """
     logits = as_float_tensor(logits)
+    t = usable_temperature(logits.data, t)  # 0 if logits / t would overflow
     ### BEGIN SOLUTION
     if t < 0:
         raise ValueError(f"a temperature is 0 or more, not {t}")
@@ -252,7 +256,8 @@ def top_p(logits, p):
     the logits of all others become -inf.
 
     logits   Tensor or array of shape (..., V); not changed
-    p        float, 0 < p <= 1, else ValueError with p in its message
+    p        float, 0 < p <= 1, else ValueError with p in its message. A sum that is smaller by
+             a rounding error counts as p
     returns  Tensor of the same shape; in each row at least one token is kept
 
     >>> top_p(np.log([0.2, 0.5, 0.3]), 0.6).data.round(2)
@@ -261,6 +266,7 @@ def top_p(logits, p):
     Source: Holtzman et al., The curious case of neural text degeneration (2020), section 3.1.
     """
     logits = as_float_tensor(logits)
+    p = usable_p(logits.dtype, p)  # a little smaller: in float32, 0.5 + 0.3 may be below 0.8
     ### BEGIN SOLUTION
     if not 0 < p <= 1:
         raise ValueError(f"top_p is more than 0 and at most 1, not {p}")
@@ -349,6 +355,7 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     with evaluation_mode(model):
         for _ in range(max_new_tokens):
             logits = cached_logits(model, ids, memory) if cache else next_logits(model, ids)
+            check_logits(logits)  # a ValueError if they hold nan
             ### BEGIN SOLUTION
             if temperature == 0:  # greedy: nothing is drawn
                 token = logits.data.argmax(axis=-1)
@@ -849,6 +856,7 @@ def accept(p, q, token, rng=None):
     if rng.random() * q[token] < p[token]:
         return True, int(token)
     rest = np.maximum(p - q, 0)
+    rest = rest if rest.any() else p  # p and q equal but for a rounding error
     return False, int(rng.choice(len(p), p=rest / rest.sum()))
     ### END SOLUTION
 
@@ -922,7 +930,7 @@ def propose(draft, ids, count, rng):
 
 def as_probabilities(logits):
     """softmax of Tensor logits as a float64 array; each row sums to 1."""
-    p = softmax(logits).data.astype(np.float64)
+    p = softmax(check_logits(logits)).data.astype(np.float64)
     return p / p.sum(axis=-1, keepdims=True)
 
 # %% [markdown]
@@ -1042,7 +1050,7 @@ def beam(model, ids, width, n):
             rows = np.concatenate([rows[row], token[:, None]], axis=1)
             scores = totals[row, token]
             ### END SOLUTION
-    return list(zip(rows, scores.tolist()))
+    return list(zip(rows, check_logits(scores).tolist()))
 
 # %% checks="beam"
 check("beam")

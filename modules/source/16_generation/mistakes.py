@@ -1049,6 +1049,9 @@ scores = flat[best]
 # %% top-p equivalent: np.where takes 1.0 and 0.0 for True and False.
 #= `np.empty(order.shape, dtype=bool)` -> `np.empty(order.shape)`
 
+# %% top-p equivalent: `usable_p` has made p a little smaller than any sum that equals it.
+#= `<` -> `<=`
+
 # %% generate equivalent: With a stop token there is one row only.
 #= `0` -> `(-1)`
 

@@ -86,6 +86,7 @@ class Node:
 class Creator:
     def __init__(self, op, *inputs):
         self.op, self.inputs, self.arrays, self.options = op, inputs, inputs, {"axis": 0}
+        self.created = math.inf
 
 
 def test_the_rules_of_a_node_are_one_for_each_input():

@@ -20,6 +20,6 @@ def test_a_subclass_of_a_tensor_has_the_names_once():
     class Mine(Tensor):
         def norm(self, axis): ...
 
-    assert not hasattr(Mine.sum.__wrapped__, "__wrapped__")
+    assert not hasattr(Mine.max.__wrapped__, "__wrapped__")
     with pytest.raises(TypeError, match="norm has no dim="):
         Mine([1.0]).norm(dim=0)

@@ -76,17 +76,9 @@ def test_children_are_the_modules_held_directly():
 def test_named_modules_come_once_each_and_outer_ones_first():
     names = [name for name, _ in Net().named_modules()]
     assert names == [
-        "",
-        "body",
-        "body.0",
-        "body.0.layer",
-        "body.2",
-        "act",
-        "heads.0",
-        "heads.1.one",
-        "more",
+        "", "body", "body.0", "body.0.layer", "body.2", "act", "heads.0", "heads.1.one", "more",
         "more.0",
-    ]
+    ]  # fmt: skip
 
 
 def test_apply_reaches_every_module_inner_ones_first():
