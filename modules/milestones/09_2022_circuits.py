@@ -8,9 +8,10 @@ form together, in a short phase of the training.
 
 Here, attention-only networks learn to continue random tokens that repeat. The program trains
 three of them with two layers, from different seeds, and one with a single layer, which cannot
-form the circuit. Activation patching proves the circuit: a vector from a run with the right
-answer is put into a run with a wrong one, at one place after the other. Then the program trains
-two layers with a higher learning rate, which reach the same loss by another circuit.
+form the circuit. Activation patching shows which vectors are enough for the right answer:
+a vector from a run with this answer is put into a run with a wrong one, at one place after the
+other. Then the program trains two layers with a higher learning rate, which reach the same loss
+by another circuit.
 """
 
 # /// milestone

@@ -78,8 +78,8 @@ draw_line(predict, [start], examples);
 # ## The loss
 #
 # How wrong is the model? The difference between output and target is positive for some
-# examples and negative for others, and in a mean of these differences they would cancel. So we
-# square each difference first. The **mean squared error** is the mean of the squared
+# examples and negative for others. If we averaged the differences, positive and negative ones
+# would cancel, so we square each of them first. The **mean squared error** is the mean of the squared
 # differences over all examples. A **loss function** says in one number, the *loss*, how wrong a
 # model is.
 #
@@ -184,10 +184,9 @@ check("numerical-gradient")
 
 # %% [markdown]
 # The next cell first prints the gradient of the line's loss at the start. Both derivatives are
-# negative, so a larger weight and a larger bias lower the loss. Then the function `follow`,
-# which the course provides, uses your gradient to change the parameters 100 times, each time a
-# little, so that the loss becomes smaller. In the next two exercises you write such a function
-# yourself. The learning rate, 0.05, is explained there.
+# negative, so a larger weight and a larger bias lower the loss. Then the given function `follow`
+# takes 100 small steps with your gradient, each of which makes the loss smaller. You write such
+# a function yourself in the next two exercises, which also explain the learning rate, 0.05.
 
 # %%
 from tinytorch.pictures.descent import follow

@@ -141,8 +141,8 @@ draw_strides(x.T, (2, 1), "x.T")
 # position 5 again, which holds 22.
 
 # %% [markdown]
-# **View and copy** are the two kinds of array that can be made from another array: a view
-# shares its memory, a copy has separate memory. Making a view is quick, even of a large array,
+# **View and copy** are arrays made from another array: a view shares the memory of that array,
+# while a copy has its own. Making a view is quick, even of a large array,
 # but because the memory is shared, writing into a view also changes the original.
 #
 # An array is **contiguous** when its elements are in memory in row-major order, without gaps.
@@ -660,9 +660,8 @@ check("transpose")
 print(picture.transpose(2, 0, 1))
 
 # %% [markdown]
-# `x.swapaxes(a, b)` exchanges two axes, which PyTorch calls `transpose(a, b)`. Here, however,
-# `x.transpose(a, b)` raises an error that names `swapaxes`, unless `x` is a matrix and (a, b)
-# is (1, 0).
+# `x.swapaxes(a, b)` exchanges two axes; PyTorch's `x.transpose(a, b)` is `x.swapaxes(a, b)`
+# here.
 #
 # ## Matrix products
 #
