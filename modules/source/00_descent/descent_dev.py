@@ -79,9 +79,9 @@ draw_line(predict, [start], examples);
 #
 # How wrong is the model? The difference between output and target is positive for some
 # examples and negative for others. If we averaged the differences, positive and negative ones
-# would cancel, so we square each of them first. The **mean squared error** is the mean of the squared
-# differences over all examples. A **loss function** says in one number, the *loss*, how wrong a
-# model is.
+# would cancel, so we square each of them first. The **mean squared error** is the mean of the
+# squared differences over all examples. A **loss function** says in one number, the *loss*, how
+# wrong a model is.
 #
 # **Task.** Write `mean_squared_error`. Call `model(parameters, inputs)`, not `predict`: at the
 # end of the lesson, the model will be a network.
@@ -184,9 +184,10 @@ check("numerical-gradient")
 
 # %% [markdown]
 # The next cell first prints the gradient of the line's loss at the start. Both derivatives are
-# negative, so a larger weight and a larger bias lower the loss. Then the given function `follow`
-# takes 100 small steps with your gradient, each of which makes the loss smaller. You write such
-# a function yourself in the next two exercises, which also explain the learning rate, 0.05.
+# negative, so a larger weight and a larger bias lower the loss. Then the given function
+# `follow` takes 100 small steps with your gradient, each of which makes the loss smaller. You
+# write such a function yourself in the next two exercises, which also explain the learning
+# rate, 0.05.
 
 # %%
 from tinytorch.pictures.descent import follow
