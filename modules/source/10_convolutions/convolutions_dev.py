@@ -49,8 +49,7 @@ figure = draw_maps([house(), *feature_maps], ["house", *kernels])
 #
 # **You need** 01 (Tensor), 03 (Layers), 04 (Losses) and 06 (Autograd). **You write** the
 # convolution as loops, and again as a matrix product that is thousands of times as fast. Then
-# you write its gradients, the layer `Conv2d` and pooling, and compute a layer's receptive field
-# and FLOPs.
+# you write its gradients, the layer `Conv2d` and pooling, and compute receptive fields and FLOPs.
 
 # %% [markdown]
 # ## Kernel, stride and padding
@@ -76,8 +75,7 @@ draw_sliding([0, 0, 0, 5, 5, 5, 5], kernel=[-1, 0, 1], stride=2, padding=1)
 # from the padding, where the input changes from 5 to 0.
 #
 # Predict the number of outputs for the same 7 numbers with stride 1 and no padding. Then
-# predict it for 8 numbers with stride 2 and no padding. What happens to the last of the 8
-# numbers?
+# predict it for 8 numbers with stride 2 and no padding. What happens to the last of them?
 #
 # **Task.** Write `output_size`, which computes the number of positions of a kernel along one
 # axis. Here `kernel_size` is one number; in the functions for images it is a pair.
@@ -1038,8 +1036,7 @@ figure = draw_maps(fields, titles)
 # counts as two. Predict which layer needs more FLOPs: 8 kernels of 5 by 5 on 32 images of shape
 # (1, 28, 28), or 16 kernels of 5 by 5 on 32 images of shape (8, 12, 12).
 #
-# **Task.** Write `conv2d_flops`. Convert stride and padding to pairs with `pair`, as in
-# `conv2d`.
+# **Task.** Write `conv2d_flops`. As in `conv2d`, `pair` converts stride and padding.
 
 # %% The FLOPs of a convolution exercise="flops"
 #| export
