@@ -49,7 +49,7 @@ figure = draw_maps([house(), *feature_maps], ["house", *kernels])
 #
 # **You need** 01 (Tensor), 03 (Layers), 04 (Losses) and 06 (Autograd). **You write** the
 # convolution as loops, and again as a matrix product that is thousands of times as fast. Then
-# you write its gradients, the layer `Conv2d` and pooling, and compute receptive fields and FLOPs.
+# you write its gradients, the layer `Conv2d` and pooling, and compute receptive fields, FLOPs.
 
 # %% [markdown]
 # ## Kernel, stride and padding
