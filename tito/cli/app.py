@@ -362,6 +362,7 @@ def commands() -> list[tuple[str, str, Any]]:
         elif not command.hidden:
             yield words, command
 
+    arrange()  # after a help for learners, which hides the others
     rows = [
         (audience(command.callback), words, command)
         for words, command in leaves("tito", typer.main.get_command(app))

@@ -672,9 +672,6 @@ class BatchNorm(Module):
 
     def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True,
                  track_running_stats=True):
-        if momentum is None:
-            raise TypeError("momentum=None, PyTorch's cumulative average, does not exist here\n"
-                            "write a number, such as momentum=0.1")
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         zeros, ones = np.zeros(num_features, np.float32), np.ones(num_features, np.float32)
         self.weight = self.bias = None

@@ -17,6 +17,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Set
+from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
@@ -179,14 +180,16 @@ def too_long(what: str) -> str:
 
 
 def limit() -> None:
-    """Let this process have no more memory than MEMORY, and end with the one that started it."""
+    """Let this process have no more than MEMORY besides what it has, and end with its parent."""
     assert resource
     for signum in (signal.SIGXCPU, signal.SIGALRM, signal.SIGTERM):
         signal.signal(signum, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
         die_with_parent(required=True)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY << 20, MEMORY << 20))
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+        most = (MEMORY << 20) + int(pages) * resource.getpagesize()  # besides what was inherited
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def used_by_children() -> float:

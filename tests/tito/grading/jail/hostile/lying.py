@@ -115,6 +115,7 @@ class Vector:
     def __len__(self): return Number(3)
     def total(self): return Real(0)
 """,
+    status="failed",  # a subclass of int travels as the number that it is
 )
 
 hostile(
