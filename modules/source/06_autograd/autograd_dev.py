@@ -898,7 +898,7 @@ print(full)
 #
 # `np.bincount(positions, weights, length)` takes flat arrays, and adds up the weights that have
 # the same position. To get the positions, fill an array of the shape of `x` with 0, 1, 2, ...,
-# and apply `index` to it. `derivatives.can_repeat(index)` says whether this is needed: a list or
+# and apply `index` to it. `derivatives.can_repeat(index)` says whether you need this: a list or
 # an array of integers may repeat a position, a slice or a mask cannot.
 #
 # **Task.** Write the rule of `take_forward(x, index=...)`, which computes `x[index]`.
