@@ -441,7 +441,7 @@ def all_results(lesson: str, left_out: int, key: str | None = None, asked: int =
 
 
 def predictions(number: int, lesson: str) -> Group:
-    """Where the learner's predictions stand beside what happened, for the end of a lesson."""
+    """How many predictions the learner made, and the page that shows them with the results."""
     page = (f"tito read {lesson}", "bold")
     words = f"{count(number, 'prediction')} of yours beside what happened: "
     return Group(Text.assemble(words, page), Text())

@@ -180,7 +180,7 @@ def too_long(what: str) -> str:
 
 
 def limit() -> None:
-    """Let this process have no more than MEMORY besides what it has, and end with its parent."""
+    """Limit this process to MEMORY besides what it has, and let it end with its parent."""
     assert resource
     for signum in (signal.SIGXCPU, signal.SIGALRM, signal.SIGTERM):
         signal.signal(signum, signal.SIG_DFL)
