@@ -190,10 +190,11 @@ def explain_error(error, op, arrays, options, common_shape):
         except ValueError as clearer:
             return clearer
     if op in (np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert):
-        return TypeError(
-            f"& | ^ and ~ are for integers, True and False, not {arrays[0].dtype}\n"
-            "comparisons need brackets: (x > 0) & (x < 1)"
-        )
+        wrong = next((a.dtype for a in arrays if getattr(a, "dtype", None) not in (None, bool)), "")
+        cure = "comparisons need brackets: (x > 0) & (x < 1)"
+        if op is np.bitwise_xor:
+            cure = "a power is x ** 2"
+        return TypeError(f"& | ^ and ~ are for integers, True and False, not {wrong}\n{cure}")
     kind = next(k for k in (IndexError, ValueError, TypeError) if isinstance(error, k))
     name = op.__name__.removesuffix("_forward")
     return kind(f"{name} of shape{'s' * (len(shapes) > 1)} {', '.join(map(str, shapes))}: {error}")

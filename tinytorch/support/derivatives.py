@@ -192,6 +192,8 @@ def masked(g, mask):
     >>> masked(np.float32([np.inf, 2]), np.array([False, True]))
     array([0., 2.], dtype=float32)
     """
+    if g.itemsize not in INTEGERS:  # longdouble
+        return np.where(mask, g, 0)
     return (g.view(INTEGERS[g.itemsize]) * mask.astype(bool, copy=False)).view(g.dtype)
 
 

@@ -286,7 +286,8 @@ def only_values(name, position, axis, keepdims):
     axis = f"axis={position[0] if isinstance(position[0], (int, tuple)) else '...'}"
     raise TypeError(
         f"x.{name}({', '.join(map(str, position))}) is a pair in PyTorch: write x.{name}({axis}) "
-        f"for the values, and x.arg{name}({axis}) for their positions"
+        f"for the values, and x.arg{name}({axis}) for their positions\n"
+        f"the {'larger' if name == 'max' else 'smaller'} of each element and y is x.{name}imum(y)"
     )
 
 

@@ -226,6 +226,8 @@ class Watcher:
                     if following
                     else "No other lesson is open."
                 )
+                if not hashes:  # the key has ended a test
+                    hashes = self.test()
             elif event == "broken":
                 raise MachineError(
                     f"{self.entry.script.parent} cannot be watched.",
@@ -286,7 +288,11 @@ class Watcher:
         has_keys = self.keyboard is not None
         self.waiting = self.printer.report(self.entry, report, True, has_keys)
         if self.waiting and has_keys:
-            self.out(report_views.waiting(self.waiting, self.entry.name))
+            self.show_waiting()
+
+    def show_waiting(self) -> None:
+        answered = progress.predictions(self.entry)
+        self.out(report_views.waiting(self.waiting, self.entry.name, answered))
 
     def _hashes_shown(self, before: dict[str, Any], report: LessonReport | None) -> dict[str, Any]:
         """The hashes of what was tested: after the test, where it changed only the other file."""
@@ -309,13 +315,13 @@ class Watcher:
         if not self.waiting:
             self.out("There is nothing to predict now.")
             return
-        number = report_views.next_question(self.waiting)
+        number = report_views.next_question(self.waiting, progress.predictions(self.entry))
         heading = self.waiting[number].demonstration.heading
         while number < len(self.waiting) and self.waiting[number].demonstration.heading == heading:
             number += 1
         left = self.printer.results(self.entry, self.waiting[:number], self.ask)
         self.waiting = left + self.waiting[number:]
-        self.out(report_views.waiting(self.waiting, self.entry.name))
+        self.show_waiting()
 
     def ask(self, question: "RenderableType") -> str | None:
         """The learner's prediction, "" without one. A save comes first: then it is None, and the

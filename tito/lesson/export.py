@@ -153,14 +153,25 @@ def _notes_on_copies(source: cells.Source, lesson: Lesson) -> list[str]:
                 where = ", ".join(_place(cell, name) for cell in dict.fromkeys(places))
                 count = {2: "twice"}.get(len(places), f"{len(places)} times")
                 notes.append(f"{name} is defined {count}, in {where}: the last that runs counts.")
-            inside = re.compile(rf"^[ \t]+def {name}\b", re.M)
-            usual = inside.findall(exercise.cell.source)
-            if any(len(inside.findall(cell.source)) > len(usual) for cell in places):
+            if any(_is_inside_itself(name, cell) for cell in places):
                 notes.append(
                     f"There is a `def {name}` inside `{name}`, which is never called: keep one of "
                     "the two lines."
                 )
     return notes
+
+
+def _is_inside_itself(name: str, cell: cells.Cell) -> bool:
+    """Whether a function contains another one of the same name, and never uses it."""
+    if not re.search(rf"^[ \t]+def {name}\b", cell.source, re.M):
+        return False
+    tree = cells.tree_or_none(cell.source)
+    outer = [n for n in tree.body if isinstance(n, ast.FunctionDef)] if tree else []
+    for function in (function for function in outer if function.name == name):
+        below = [node for node in ast.walk(function) if node is not function]
+        if any(isinstance(n, ast.FunctionDef) and n.name == name for n in below):
+            return not any(isinstance(n, ast.Name) and n.id == name for n in below)
+    return False
 
 
 def _copied_stubs(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -384,13 +384,17 @@ def question_about(demonstration: Demonstration) -> Group:
     return Group(indented(code), Text(), indented(question(demonstration.question)))
 
 
-def waiting(results: list[DemonstrationResult], lesson: str) -> Group:
-    """The section to read before its results are shown, and the key that shows them."""
+def waiting(results: list[DemonstrationResult], lesson: str, answered: Collection[str]) -> Group:
+    """The section to read before its results are shown, and the key that shows them.
+
+    answered  the questions that have a prediction
+    """
     if not results:
         return all_results(lesson, 0, "o")
-    number = next_question(results)
+    number = next_question(results, answered)
     section = (plain(results[number].demonstration.heading), "bold")
-    if results[number].demonstration.question:
+    question = results[number].demonstration.question
+    if question and question not in answered:
         sentence = Text.assemble('Read the section "', section, '", then press ', ("p", "bold"))
         sentence.append(": tito asks for your prediction.")
     else:
@@ -399,9 +403,10 @@ def waiting(results: list[DemonstrationResult], lesson: str) -> Group:
     return Group(Pieces([sentence, hidden]), Text())
 
 
-def next_question(results: list[DemonstrationResult]) -> int:
-    """The number of the first result that answers a question; without one, of the first."""
-    return next((n for n, one in enumerate(results) if one.demonstration.question), 0)
+def next_question(results: list[DemonstrationResult], answered: Collection[str]) -> int:
+    """The number of the first result whose question has no prediction; without one, 0."""
+    questions = [one.demonstration.question for one in results]
+    return next((n for n, asked in enumerate(questions) if asked and asked not in answered), 0)
 
 
 def result(shown: DemonstrationResult, link: Link, with_question: bool = True) -> Group:

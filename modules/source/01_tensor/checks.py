@@ -26,7 +26,10 @@ def has_common_shape(shapes, wanted, cause=""):
         f"{shapes} should broadcast to the tuple {wanted}, yours is {found!r}"
     )
     if isinstance(found, tuple) and len(found) < len(wanted):
-        cause = "axes are missing; `zip` stops at the end of the shortest shape"
+        cause = (
+            f"the longest shape has {len(wanted)} axes, and so has the result "
+            "(zip() would stop at the end of the shortest one)"
+        )
     assert found == wanted, (
         f"{shapes} should broadcast to {wanted}, yours is {found}{because(cause)}"
     )

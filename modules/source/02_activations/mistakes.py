@@ -22,7 +22,7 @@ return x * (x > 0)
 
 # %% relu mistake relu-of-the-whole: Uses max() instead of maximum(): the largest number of all
 # instead of the larger of two.
-#> write x.max(axis=0) for the values
+#> the larger of each element and y is x.maximum(y)
 return x.max(0)
 
 # %% relu mistake relu-flips-the-sign: Returns the absolute value: negative inputs change their

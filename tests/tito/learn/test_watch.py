@@ -435,6 +435,17 @@ def test_a_save_while_a_check_hangs_is_tested_at_once(watching, entry):
     assert nothing_more(terminal)
 
 
+@pytest.mark.slow
+def test_a_first_key_n_that_ends_a_test_lets_it_run_again(watching, entry):
+    solve(entry, "numbers-double")
+    edit(entry, "twice = x + x", "import time; time.sleep(0.8); twice = x + x")
+    terminal = watching()
+    time.sleep(1)  # the first check runs
+    press(terminal, "n")
+    terminal.expect("Press n again to go on to sums")
+    assert verdict_of(terminal) == "so far 4"
+
+
 @pytest.mark.parametrize(
     "mistake, told",
     [

@@ -44,12 +44,11 @@ class RunLock:
         """Save `begun`."""
         if begun == self.begun:
             return
-        before, self.begun = self.begun, dict(begun)
+        self.begun = dict(begun)
         rows = [(learner_id(student), work, deaths) for (student, work), deaths in begun.items()]
 
         def replace(database: sql.Connection) -> None:
-            if before:
-                database.execute(sql.delete(BEGUN))
+            database.execute(sql.delete(BEGUN))  # also damaged ones
             if rows:
                 database.execute(sql.insert(BEGUN).values(rows))
 

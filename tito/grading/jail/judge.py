@@ -321,7 +321,8 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
                 began = time.perf_counter()
                 with contextlib.suppress(JailFailed):  # the next check reports it
                     stopped = self.runner.try_import(subject, hidden)
-                self.total[hidden] += time.perf_counter() - began - self.runner.waited
+                took = time.perf_counter() - began - self.runner.waited
+                self.total[hidden] += max(0, took)  # both processes can have waited at once
             if not stopped and entry.name not in {name for name, _ in work.tried.keys() - {key}}:
                 work.sound.add(entry.name)
             work.tried[key] = code.without(stopped, subject.absent) if stopped else code

@@ -180,7 +180,7 @@ def too_long(what: str) -> str:
 
 
 def limit() -> None:
-    """Limit this process to MEMORY besides what it has, and let it end with its parent."""
+    """Limit this process to MEMORY besides what it has. It ends when its parent ends."""
     assert resource
     for signum in (signal.SIGXCPU, signal.SIGALRM, signal.SIGTERM):
         signal.signal(signum, signal.SIG_DFL)

@@ -109,6 +109,17 @@ def test_the_lock_is_given_back_after_an_error(where):
             pass
 
 
+def test_a_damaged_record_of_what_was_begun_stops_no_run(book):
+    insert = "INSERT INTO begun (student, work, deaths) VALUES ('ada', 'one', 'many')"
+    with book.engine.begin() as database:
+        database.exec_driver_sql(insert)
+    with run_lock.hold(book, "me") as lock:
+        assert lock.begun == {}
+        lock.keep({("ada", "one"): 0})
+    with run_lock.hold(book, "me") as lock:
+        assert lock.begun == {("ada", "one"): 0}
+
+
 @pytest.mark.slow
 def test_a_run_whose_lock_a_server_ended_says_so(postgres):
     with open_gradebook(postgres()) as book, pytest.raises(MachineError, match="does not work"):

@@ -167,6 +167,11 @@ KINDS = {
         5,
         "There is a `def double` inside `double`, which is never called",
     ),
+    "a helper of the same name": (
+        inside("    def double(x):\n        return 2 * x\n\n    assert double(x) is not None"),
+        5,
+        "",
+    ),
     "a fence": (
         SOLVED.replace(DEFINED, DEFINED.replace("port\n", "port\n```python\n")),
         5,
