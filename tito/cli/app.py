@@ -232,6 +232,15 @@ def select_lessons(
     return list(selection)
 
 
+def is_given(entry: Entry, silent: bool = False) -> bool:
+    """Whether a lesson has nothing to write. Unless `silent`, also say so."""
+    given = not entry.declared.exercises
+    if given and not silent:
+        where, read = entry.root.where, f"`tito read {entry.name}` shows it"
+        echo(f"{entry.name} is given {where}: there is nothing to write or to test. {read}")
+    return given
+
+
 def select_tasks(
     root: Root, words: list[str] | None, module: str | None, all_: bool
 ) -> dict[Entry, list[Exercise]]:
@@ -256,10 +265,11 @@ def select_exercise(
         return select_lesson(root, current_lesson(root, announce)), None
     selection = root.select(words)
     if len(selection) > 1 or any(len(exercises) > 1 for exercises in selection.values()):
-        first = next(iter(selection)).declared.exercises[0]
+        entry = next(iter(selection))
+        first = [exercise.id for exercise in entry.declared.exercises][:1]
         raise UsageError(
             f"{' '.join(words)} names more than one lesson or exercise.",
-            f"Name one, such as {first.id}.",
+            f"Name one, such as {[*first, entry.name][0]}.",
         )
     ((entry, exercises),) = selection.items()
     return entry, exercises[0] if exercises else None

@@ -109,7 +109,7 @@ class LessonTest:
 
     @property
     def given_up(self) -> list[str]:
-        """The exercises whose solution the learner has seen."""
+        """The exercises that the learner's file has as given code."""
         return self.entry.declared.given_up(self.source)
 
     @property
@@ -161,7 +161,7 @@ class Verdict:
 
     verdict a key of `outcome.VERDICTS`
     stubs   the exercises that are as released
-    given_up  the exercises whose solution the learner has seen: they earn no points
+    given_up  the exercises that the learner's file has as given code: they earn no points
     answers {question: whether an answer to it is written}: for a person to judge, whatever the
             verdict
     remedy  what to do about the reason
@@ -286,7 +286,7 @@ def verdict_of(test: LessonTest, events: list[Event]) -> Verdict:
         notes=[
             *(sentence for sentence in left_out_sentences(own) if sentence not in reason),
             *test.notes,
-            *map(given_up_note, test.given_up),
+            *(given_up_note(exercise, entry.root.where) for exercise in test.given_up),
             *_demonstration_notes(test, events, checks, own),
         ],
         places=test.places,
@@ -303,8 +303,11 @@ def explain_lost_lines(verdict: Verdict, entry: Entry, source: cells.Source) -> 
     verdict.notes += lost_line_notes(lost, verdict.checks)
 
 
-def given_up_note(exercise: str) -> str:
-    return f"{exercise} is given up: it earns no points until `tito reset {exercise}`"
+def given_up_note(exercise: str, where: str) -> str:
+    return (
+        f"{exercise} is marked as given, so it earns no points; {where} it is to be written: "
+        f"`tito reset {exercise}`"
+    )
 
 
 # What became of each check.

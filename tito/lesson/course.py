@@ -8,15 +8,17 @@ pristine copy under `.tito/`.
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tito import settings
 from tito.errors import MachineError, UsageError, suggest
+from tito.lesson import track
 from tito.lesson.lesson_format import FOLDER, Exercise, Lesson, Question
 from tito.lesson.parse import load_lesson
+from tito.lesson.track import WHOLE, Track
 
 SOURCE = Path("modules", "source")
 DISTRIBUTION = "tinytorch"
@@ -28,7 +30,9 @@ RANGE = re.compile(r"(\d+)-(\d+)")
 class Root:
     """A course or a workspace. `package` is the name of its package, `tinytorch`; `compare`
     whether a course lets `tito compare` show its solutions; `book` the address of its published
-    book, which ends in /, or ""; `tables` what its tito.toml says.
+    book, which ends in /, or ""; `tracks` the names of those that it shows, () for every exercise;
+    `changes` the learner's: "+ID" is written although no track has it, "-ID" is given although one
+    has; `tables` what its tito.toml says.
     """
 
     path: Path
@@ -38,6 +42,8 @@ class Root:
     package: str
     compare: bool = True
     book: str = ""
+    tracks: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
     tables: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -84,6 +90,92 @@ class Root:
             )
         return entries
 
+    @cached_property
+    def all_tracks(self) -> dict[str, Track]:
+        """{name: Track} of a course; of a workspace, those that it was made with."""
+        return track.read(self.path / ("" if self.is_course else PRISTINE) / track.FILE)
+
+    @cached_property
+    def whole(self) -> "Root":
+        """The same course with every exercise."""
+        return self.on_tracks(()) if self.tracks or self.changes else self
+
+    def on_tracks(self, names: Sequence[str], changes: Sequence[str] = ()) -> "Root":
+        """The same course as these tracks show it."""
+        return replace(self, tracks=tuple(names), changes=tuple(changes))
+
+    @cached_property
+    def keep(self) -> frozenset[str] | None:
+        """The ids of the exercises and questions that are written; None for all. A workspace holds
+        lessons that are as its tracks show them.
+        """
+        if not self.is_course or not (self.tracks or self.changes):
+            return None
+        every = WHOLE in self.tracks or not self.tracks
+        if every and not self.changes:
+            return None
+        if every:
+            rows = [(e, e.declared.tasks) for e in self.whole.lessons]
+            ids = {f"{entry.name}-{name}" for entry, names in rows for name in names}
+        else:
+            shown = [self.ids_on(track.find(self.all_tracks, name)) for name in self.tracks]
+            ids = set[str]().union(*shown)
+        added, removed = ({c[1:] for c in self.changes if c[0] == sign} for sign in "+-")
+        return frozenset((ids | added) - removed)
+
+    def ids_on(self, chosen: Track) -> list[str]:
+        """The ids of what a track names. Raises UsageError, with the line, for what it cannot."""
+        ids: list[tuple[str, str]] = []
+        for words in chosen.exercises:
+            try:
+                named = self.whole.named(words.split())
+            except UsageError as error:
+                chosen.refuse(words, error.what, error.remedy)
+            ids += (
+                (words, f"{entry.name}-{name}")
+                for entry, names in named.items()
+                for name in names or entry.declared.tasks
+            )
+        chosen.refuse_twice(ids)
+        return [id for _, id in ids]
+
+    def named(self, words: Sequence[str]) -> "dict[Entry, list[str]]":
+        """{lesson: the names of its exercises, also given ones, and questions that were named, none
+        for all of it}, in the order of the words. words, errors: see `select`.
+        """
+        selection: dict[Entry, list[str]] = {}
+        latest: Entry | None = None
+        for word in words:
+            if not (latest and word in latest.declared.tasks) and (
+                RANGE.fullmatch(word) or self.find_lesson(word)
+            ):
+                lessons = self.select([word])
+                selection |= {entry: [] for entry in lessons if entry not in selection}
+                latest = self.find_lesson(word)
+                continue
+            places = _tasks_called(word, [latest] if latest else [])
+            places = places or _tasks_called(word, self.lessons)
+            if len(places) != 1:
+                self.select([*([latest.name] if latest else []), word])  # raises
+            selection.setdefault(places[0][0], []).append(places[0][1])
+        return selection
+
+    @property
+    def where(self) -> str:
+        """Where exercises are given: "on the road"."""
+        names = f"{', '.join(self.tracks[:-1])} and {self.tracks[-1]}" if self.tracks[1:] else ""
+        return f"on the tracks {names}" if names else f"on the {[*self.tracks, 'course'][0]}"
+
+    def refuse_given(self, key: str, entries: "Sequence[Entry]") -> None:
+        """Raise UsageError if `key` is an exercise of these lessons that is given."""
+        for entry in entries:
+            for given in entry.declared.given:
+                if key in (given.id, given.name):
+                    raise UsageError(
+                        f"{given.id} is given {self.where}.",
+                        f"To write it yourself: tito reset {given.id}",
+                    )
+
     def find_lesson(self, key: str) -> "Entry | None":
         """The lesson meant by `autograd`, `6`, `06` or `06_autograd`, or None."""
         for entry in self.lessons:
@@ -125,7 +217,9 @@ class Root:
         for word in words:
             if latest and (exercise := _exercise_of(latest, word)):
                 selection[latest].append(exercise)
-            elif match := RANGE.fullmatch(word):
+                continue
+            self.refuse_given(word, [latest] if latest else [])
+            if match := RANGE.fullmatch(word):
                 first, last = sorted(map(int, match.groups()))
                 named = [entry for entry in self.lessons if first <= entry.number <= last]
                 selection |= {entry: [] for entry in named or [self.lesson(match[1])]}
@@ -151,6 +245,8 @@ class Root:
         ]
         if len(matches) == 1:
             return matches[0]
+        if not matches:
+            self.refuse_given(key, self.lessons)
         ids = [exercise.id for _, exercise in matches or exercises]
         if matches:
             raise UsageError(
@@ -180,6 +276,16 @@ class Root:
         if recorded and (recorded / "tito.toml").exists():
             return open_root(recorded, strict=False)  # no learner is stopped by it
         return installed_course()
+
+
+def _tasks_called(word: str, entries: "Sequence[Entry]") -> "list[tuple[Entry, str]]":
+    """(lesson, name) of each exercise or question with this name or id."""
+    return [
+        (entry, name)
+        for entry in entries
+        for name in entry.declared.tasks
+        if word in (name, f"{entry.name}-{name}")
+    ]
 
 
 def _exercise_of(entry: "Entry", key: str) -> Exercise | None:
@@ -212,7 +318,7 @@ class Entry:
 
     @cached_property
     def declared(self) -> Lesson:
-        return load_lesson(self.declared_path)
+        return load_lesson(self.declared_path, keep=self.root.keep)
 
     @property
     def needed(self) -> "list[Entry]":
@@ -246,6 +352,8 @@ def open_root(folder: Path, strict: bool = True) -> Root:
         block["package"],
         block.get("compare", True),
         block.get("book", ""),
+        tuple(block.get("tracks", ())),
+        tuple(block.get("changes", ())),
         tables,
     )
 

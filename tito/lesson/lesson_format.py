@@ -44,8 +44,7 @@ NBGRADER_STUB = "YOUR ANSWER HERE"  # what nbgrader puts there for learners
 LONGEST_ANSWER = 20_000  # characters that are collected; a longer answer is cut, and marked as cut
 ITEM = re.compile(r"- (-?\d{1,4}(?:\.\d+)?) points?: (\S.*)")  # of a rubric, in a sample answer
 HINT_OF_CHECK = re.compile(r'When "([^"]+)"\s+fails:\s+')  # the beginning of a check's hint
-# A line of an exercise whose solution the learner has seen: it earns no points until it is reset.
-GIVEN_UP = "#| given_up"
+HEADING = re.compile(r"^## (.*)", re.M)
 STUCK = "Stuck? `tito hint {lesson} {exercise}`"
 
 
@@ -97,8 +96,7 @@ class Exercise:
     @property
     def title(self) -> str:
         """The words on its cell's `# %%` line: "The key-value cache"; or else its name's."""
-        words = self.cell.title or self.name.replace("-", " ")
-        return words[:1].upper() + words[1:]
+        return titled(self.cell, self.name)
 
 
 @dataclass(frozen=True)
@@ -124,6 +122,19 @@ class Question:
         """The sample answer without its rubric."""
         lines = takewhile(lambda line: not ITEM.fullmatch(line.rstrip()), self.sample.split("\n"))
         return "\n".join(lines).strip()
+
+
+@dataclass(frozen=True)
+class Given:
+    """An exercise whose solution is given: its id, the title of its cell, and its section."""
+
+    id: str
+    title: str
+    section: str
+
+    @property
+    def name(self) -> str:
+        return self.id.partition("-")[2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +172,31 @@ class Lesson:
     @property
     def prerequisites(self) -> list[str]:
         return self.meta["prerequisites"]
+
+    @cached_property
+    def given(self) -> tuple[Given, ...]:
+        """The exercises that a learner need not write, in the order of the chapter."""
+        given, section = list[Given](), ""
+        for cell in self.source.cells:
+            if cell.kind == "markdown" and (match := HEADING.search(cell.source)):
+                section = match[1].strip()
+            if cell.given:
+                given.append(Given(f"{self.name}-{cell.given}", titled(cell, cell.given), section))
+        return tuple(given)
+
+    def is_given(self, name: str = "") -> bool:
+        """Whether an exercise is given; without a name, whether every exercise is."""
+        return any(one.name == name for one in self.given) or not (name or self.exercises)
+
+    @property
+    def tasks(self) -> list[str]:
+        """The names of its exercises, also the given ones, and of its questions."""
+        parts: tuple[Exercise | Question | Given, ...] = (
+            *self.exercises,
+            *self.given,
+            *self.questions,
+        )
+        return [part.name for part in parts]
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
@@ -211,7 +247,7 @@ class Lesson:
     def is_unwritten(self, exercise: Exercise, source: cells.Source) -> bool:
         """Whether an exercise is in a learner's file as it was released."""
         cell = source.cell(exercise.name)
-        return cell is not None and without_mark(cell.source).strip() == exercise.stub
+        return cell is not None and cell.source.strip() == exercise.stub
 
     def lost_lines(self, source: cells.Source) -> dict[str, str]:
         """{exercise: a sentence about a given line that has no effect in a learner's file}."""
@@ -220,8 +256,8 @@ class Lesson:
         return {exercise: sentence for exercise, sentence in sentences.items() if sentence}
 
     def given_up(self, source: cells.Source) -> list[str]:
-        """The exercises in a learner's file whose solution the learner has seen."""
-        marked = {cell.exercise for cell in source.cells if GIVEN_UP[3:] in cell.directives}
+        """The exercises that a learner's file has as given code: they earn no points."""
+        marked = {cell.given for cell in source.cells}
         return [exercise.id for exercise in self.exercises if exercise.name in marked]
 
     @cached_property
@@ -354,9 +390,10 @@ def stub(lesson: str, exercise: str) -> str:
     )
 
 
-def without_mark(source: str) -> str:
-    """The code of an exercise without the line that says that it is given up."""
-    return source.replace(f"{GIVEN_UP}\n", "", 1)
+def titled(cell: cells.Cell, name: str) -> str:
+    """The words on an exercise's `# %%` line, or else its name's."""
+    words = cell.title or name.replace("-", " ")
+    return words[:1].upper() + words[1:]
 
 
 def check_of_hint(hint: str) -> str:

@@ -19,6 +19,7 @@ from tito.cli.app import (
     current_root,
     echo,
     echo_json,
+    is_given,
     named_root,
     select_exercise,
     select_lesson,
@@ -52,6 +53,14 @@ def init(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A new folder, or a workspace to repair.")
     ],
+    track: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What you write; the rest is given. In a workspace, add it. "
+            "Default: the first in tracks.toml; whole: every exercise.",
+        ),
+    ] = None,
 ) -> None:
     """Create a workspace, the folder in which you work on the lessons.
 
@@ -59,10 +68,19 @@ def init(
 
     Example: tito init ../my-tinytorch
     """
-    from tito.learn import workspace
+    from tito.learn import update, workspace
+    from tito.lesson import course
+    from tito.lesson.track import WHOLE
     from tito.views import learner as views
 
     source = _course_to_learn()
+    if track and (folder / "tito.toml").exists():
+        root = course.open_root(workspace.suitable(folder, source))
+        echo(views.update(update.add_track(root, source, track)))
+        return
+    if track or not source.tracks:
+        names = [track] if track else list(source.all_tracks)[:1]
+        source = source.on_tracks(names if source.all_tracks or track != WHOLE else [])
     added = workspace.init(folder, source)
     if not added:
         echo(f"{folder} is complete; nothing was changed.")
@@ -92,7 +110,7 @@ def _course_to_learn() -> "Root":
 def status(json: Json = False) -> None:
     """Show your progress: the state and points of each lesson, and what to do next.
 
-    States: new, started, passed, stale (edited since it passed), skipped. When every lesson has
+    States: new, started, passed, stale (edited since it passed), given. When every lesson has
     passed, it writes certificate.html, a page about what you built. Example: tito status
     """
     from dataclasses import asdict
@@ -102,7 +120,7 @@ def status(json: Json = False) -> None:
     root = current_root()
     rows = lesson_status.rows(root)
     if json:
-        hidden = ("edited", "written", "below")
+        hidden = ("edited", "written", "below", "exercises", "right")
         echo_json([{k: v for k, v in asdict(row).items() if k not in hidden} for row in rows])
         return
     from tito.views import learner as views
@@ -136,6 +154,8 @@ def start(lesson: Lesson = None) -> None:
 
     root = current_root()
     entry = select_lesson(root, lesson or current_lesson(root))
+    if is_given(entry):
+        return
     with progress.change(entry.root, entry.name) as record:
         came_back = "started" in record
         record.setdefault("started", progress.now())
@@ -188,8 +208,9 @@ def watch(lesson: Lesson = None) -> None:
 
     root = current_root()
     name = lesson or current_lesson(root) or root.lessons[0].name
-    printer = watching.Printer(echo, show_report, show_results)
-    watching.watch(select_lesson(root, name), printer)
+    entry = select_lesson(root, name)
+    if not is_given(entry):
+        watching.watch(entry, watching.Printer(echo, show_report, show_results))
 
 
 @app.command()
@@ -212,6 +233,9 @@ def test(
     if not (tasks or module or all_):
         module = current_lesson(root, not json)
     selection = select_tasks(root, tasks, module, all_)
+    selection = {e: selection[e] for e in selection if not is_given(e, silent=all_ or json)}
+    if not (selection or json):
+        return
     verdicts = []
     with Process() as process:
         # These imports take no extra time here: the process is loading NumPy meanwhile.
@@ -265,6 +289,8 @@ def hint(
 
     root = current_root()
     entry, exercise = select_exercise(root, tasks, not json)
+    if is_given(entry, silent=json):
+        return
     passage = lesson_status.hint(entry, exercise)
     if json:
         echo_json(asdict(passage))
@@ -277,13 +303,6 @@ def hint(
 @app.command("compare")
 def compare_(
     tasks: Tasks = None,
-    give_up: Annotated[
-        bool,
-        typer.Option(
-            "--give-up",
-            help="Show it before yours is right. The exercise earns no points until you reset it.",
-        ),
-    ] = False,
     json: Json = False,
 ) -> None:
     """Show the course's solution next to yours, once yours is right; of a lesson, all of them.
@@ -300,10 +319,10 @@ def compare_(
         comparisons = [solutions.compare_answer(*asked)]
     else:
         entry, exercise = select_exercise(root, tasks, not json)
-        if give_up and not exercise:
-            raise UsageError("Which exercise?", f"tito compare {entry.declared.exercises[0].id}")
+        if is_given(entry, silent=json):
+            return
         chosen = [exercise] if exercise else entry.declared.exercises
-        comparisons = [compare.compare(entry, one, give_up) for one in chosen]
+        comparisons = [compare.compare(entry, one) for one in chosen]
     if json:
         rows = [*map(asdict, comparisons)]
         echo_json(rows[0] if asked or exercise else rows)
@@ -403,14 +422,9 @@ def export(
 
     Example: tito export tensor
     """
-    from tito.lesson import export as exporting
-
     root = current_root()
     broken: list[WorkError] = []
     for entry in select_lessons(root, lessons, None, all_):
-        if all_ and exporting.is_skipped(entry):
-            echo(f"{entry.name} is skipped; `tito export {entry.name}` puts your code back.")
-            continue
         try:
             _export(entry)
         except WorkError as error:

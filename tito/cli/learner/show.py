@@ -141,13 +141,12 @@ def needed(
 ) -> RenderableType | None:
     """The line about the lessons to write before this one, None if there are none."""
     from tito import views
-    from tito.learn import status, workspace
+    from tito.learn import status, update
 
     names = status.needs(entry, records, unwritten)
     if not names:
         return None
-    # The course has the solutions of all lessons or of none.
-    return views.needed(entry.name, names, workspace.can_skip(entry.root.lesson(names[0])))
+    return views.needed(entry.name, names, update.can_choose(entry.root))
 
 
 def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]) -> Around:
