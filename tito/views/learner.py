@@ -110,7 +110,8 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
 
 def _lesson_lines(rows: list[LessonStatus], following: str) -> Iterator[Text]:
     """A line for each lesson that is begun or `following`, and for each run of new ones."""
-    shown = [r for r in rows if r.state not in ("new", "given") or r.name == following]
+    shown = [r for r in rows if r.state not in ("new", "given")]
+    shown += [r for r in rows if r.state == "new" and r.name == following]
     width = max((len(row.name) for row in shown), default=0)
     counts = {row.name: f"{row.right} of {count(row.exercises, 'exercise')}" for row in shown}
     most = max(map(len, counts.values()), default=0)
@@ -313,15 +314,14 @@ def update(result: Update) -> RenderableType:
         return Text(f"This is edition {result.after} as you have it; nothing was changed.")
     moved = result.before != result.after
     title = f"edition {result.before} -> {result.after}" if moved else result.after
-    lines: list[RenderableType] = [
-        Text.assemble((title, "bold"), f"  {count(result.changed, 'file')} changed")
-    ]
+    title = Text.assemble((title, "bold"), f"  {count(result.changed, 'file')} changed")
+    lines: list[RenderableType] = [title] if moved or not result.joined + result.given else []
+    for words, ids in {"to write now": result.joined, "given now": result.given}.items():
+        lines += [Text(f"{count(len(ids), 'exercise')} {words}: {' '.join(ids)}")] * bool(ids)
     groups = {
         "new lessons": result.added,
         "no longer in the course, your files are kept": result.gone,
         "renumbered": [f"{name} -> {folder}" for name, folder in result.renumbered.items()],
-        "to write now": [f"tito test {name}" for name in result.joined],
-        "given now": result.given,
         "not in this edition, left out": result.dropped,
         "set aside, because it is not yours to write any more": [
             f"{name} in {path}" for name, path in result.aside.items()
