@@ -100,9 +100,13 @@ def lesson_secrets(entry: Entry) -> Iterator[tuple[str, str]]:
         yield name, f"the name of a helper of a hidden check of {entry.name}"
     for line in secret_lines(lesson):
         yield line, f"a line of a solution or a hidden check of {entry.name}"
-    path = lesson.path.with_name(MISTAKES)
+    path, section = lesson.path.with_name(MISTAKES), ""
+    given = {one.name for one in lesson.given}  # whose solutions are public
     if path.exists():
         for line in map(str.strip, path.read_text(encoding="utf-8").split("\n")):
+            section = line.split()[2] if re.match(r"# %% \S", line) else section
+            if section in given:
+                continue
             if ENTRY.match(line) or len(line) >= LONG:  # shorter code may be in any program
                 yield line, f"a line of {entry.name}'s recorded mistakes"
 

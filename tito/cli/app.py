@@ -233,7 +233,7 @@ def select_lessons(
 
 
 def is_given(entry: Entry, silent: bool = False) -> bool:
-    """Whether a lesson has nothing to write. Unless `silent`, also say so."""
+    """Whether a lesson has nothing to write. Unless `silent`, a sentence says it."""
     given = not entry.declared.exercises
     if given and not silent:
         where, read = entry.root.where, f"`tito read {entry.name}` shows it"

@@ -3,7 +3,7 @@
 The course's files are replaced: prose, checks, hints, support code. The learner's work is kept: the
 code of each exercise (by the id of the exercise), each answer (by the id of the question), and
 added cells in their places. Code whose exercise was removed moves to a file next to the lesson.
-A change of the track, or of a single exercise to given code or back, is an update, too: `choose`.
+Adding a track, or giving an exercise or taking it back, is also an update: `choose`.
 Replaced files are saved first, and `tito undo` restores them. If an update is killed, the next
 command undoes it.
 """
@@ -117,7 +117,7 @@ def choose(root: Root, command: str, names: Sequence[str], written: bool) -> Upd
     changes = {change[1:]: change[0] for change in root.changes}
     for entry, chosen in selection.items():
         ids = [f"{entry.name}-{name}" for name in chosen or entry.declared.tasks]
-        if written and not chosen:  # of a lesson, those of the track, if it has any
+        if written and not chosen:  # of a lesson, the exercises on the track if there are any
             ids = [id for id in ids if base is None or id in base] or ids
         for id in ids:
             changes.pop(id, "")
@@ -137,13 +137,13 @@ def add_track(root: Root, source: Root, name: str) -> Update:
 
 
 def course_of(root: Root, names: Sequence[str]) -> Root:
-    """The course that a workspace was made from. Raises UsageError in a release, which has not the
-    solutions of what is written, and not the stubs of `names`.
+    """The course that a workspace was made from. Raises UsageError in a release, which has neither
+    the solutions nor the stubs of `names`.
     """
     workspace.refuse_course(root)
     if not can_choose(root):
         raise UsageError(
-            f"This release says what is given; only the course can change {' '.join(names)}.",
+            f"This release decides which code is given; only the course can change {' '.join(names)}.",
             "Ask your instructor.",
         )
     source = root.reference.whole

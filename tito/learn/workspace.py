@@ -46,7 +46,7 @@ COPIED = (*STARTED, "tests/conftest.py", "tests/test_lessons.py")
 
 def init(folder: Path, source: Root) -> list[Path]:
     """Make `folder` a workspace of the course `source`, as its tracks show it; in a workspace, add
-    what is missing and nothing else.
+    missing files and nothing else.
 
     Returns the paths added, in order. Raises TitoError when the folder holds anything else.
     """
@@ -152,10 +152,12 @@ def tracks_file(tracks: list[Track], source: Root, lessons: list[Entry]) -> str:
     """The tracks.toml of a workspace: of its tracks, with what these lessons have of them."""
 
     def ids(one: Track) -> dict[str, list[str]]:
-        on_it = source.ids_on(one)
-        whole = {entry.name: source.whole.lesson(entry.name).declared.tasks for entry in lessons}
-        names = {name: [t for t in row if f"{name}-{t}" in on_it] for name, row in whole.items()}
-        return {name: row for name, row in names.items() if row}
+        on_it, names = source.ids_on(one), dict[str, list[str]]()
+        for entry in lessons:
+            tasks = [*entry.declared.exercises, *entry.declared.questions]
+            if row := [task.name for task in tasks if f"{entry.name}-{task.name}" in on_it]:
+                names[entry.name] = row
+        return names
 
     return track.text_of(tracks, ids)
 

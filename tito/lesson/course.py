@@ -162,9 +162,10 @@ class Root:
 
     @property
     def where(self) -> str:
-        """Where exercises are given: "on the road"."""
-        names = f"{', '.join(self.tracks[:-1])} and {self.tracks[-1]}" if self.tracks[1:] else ""
-        return f"on the tracks {names}" if names else f"on the {[*self.tracks, 'course'][0]}"
+        """Where exercises are given: "on the track road"."""
+        if not self.tracks:
+            return "here"
+        return f"on the track{'s' * (len(self.tracks) > 1)} {' and '.join(self.tracks)}"
 
     def refuse_given(self, key: str, entries: "Sequence[Entry]") -> None:
         """Raise UsageError if `key` is an exercise of these lessons that is given."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from tito.author.chapter_size import Size
     from tito.author.check import Finding
+    from tito.author.track_size import TrackSize
     from tito.book.build import Site
     from tito.book.pdf import Printed
 
@@ -43,6 +44,17 @@ def _answer(finding: Finding | None) -> Text:
         else "no"
     )
     return Text(words, "green" if finding.ok else "bold red")
+
+
+def tracks(rows: list[TrackSize]) -> Table:
+    """How much a learner on each track writes and reads."""
+    listing = table("track", "lessons", "exercises", "lines", "words", "points", "hours")
+    for column in listing.columns[1:]:
+        column.justify = "right"
+    for row in rows:
+        counts = (row.lessons, row.exercises, row.lines, row.words, row.points)
+        listing.add_row(row.name, *(f"{number:,}" for number in counts), f"{row.hours:g}")
+    return listing
 
 
 def sizes(rows: list[Size]) -> Group:

@@ -42,8 +42,10 @@ if TYPE_CHECKING:
 def ready(folder: Path, source: Root) -> Group:
     """A new workspace of `source`: how to enter it, and the lesson to begin with."""
     written = [entry for entry in source.lessons if entry.declared.exercises]
-    what = f"{count(len(source.lessons), 'lesson')} of {source.name}"
-    lines: list[RenderableType] = [Text(f"{folder} is ready: {track_title(source) or what}.")]
+    what = f"is ready: {count(len(source.lessons), 'lesson')} of {source.name}"
+    if name := track_title(source):
+        what = f"is ready for the track{'s' * (len(source.tracks) > 1)} {name}"
+    lines: list[RenderableType] = [Text(f"{folder} {what}.")]
     if hours := sum(source.all_tracks[n].hours for n in source.tracks if n in source.all_tracks):
         exercises = count(sum(len(entry.declared.exercises) for entry in written), "exercise")
         lines.append(
@@ -61,14 +63,14 @@ def ready(folder: Path, source: Root) -> Group:
 
 
 def track_title(root: Root) -> str:
-    """The track of a workspace: "the road, from a line to your own GPT"; of several, their names;
-    "" for the whole course.
+    """The track of a workspace: "road: from a line to your own GPT"; of several, their names; ""
+    for the whole course.
     """
     names = [name for name in root.tracks if name in root.all_tracks]
     if len(root.tracks) != 1 or not names:
-        return f"the tracks {' and '.join(root.tracks)}" * bool(root.tracks[1:])
+        return " and ".join(root.tracks[1:] and root.tracks)
     title = root.all_tracks[names[0]].title
-    return f"the {names[0]}, {title[:1].lower()}{title[1:]}"
+    return f"{names[0]}: {title[:1].lower()}{title[1:]}"
 
 
 def enter(folder: Path) -> str:
@@ -83,12 +85,15 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
     name = track_title(root)
     title = unbroken((root.name, "bold"), f" {root.kind} in {root.path}")
     if name:
-        title = unbroken((f"{name[:1].upper()}{name[1:]}".replace(", ", ": ", 1), "bold"))
+        title = unbroken((f"{name[:1].upper()}{name[1:]}", "bold"))
     right, exercises = sum(row.right for row in rows), sum(row.exercises for row in rows)
     title.append(f"   {right} of {count(exercises, 'exercise')}")
     listing = [*_lesson_lines(rows, step[0].split()[-1] if step else "")]
     if given := [row for row in rows if row.state == "given"]:
-        more = ". To write them too: tito init . --track whole" * (root.state / "course").exists()
+        more = (
+            ". To write every exercise: tito init . --track whole"
+            * (root.state / "course").exists()
+        )
         listing.append(Text(f"given  {_numbers_or_names(given)}{more}", "dim"))
     answers = {
         f"{row.name}-{name}": written

@@ -168,7 +168,11 @@ STATES = {
         [],
         {NUMBERS: ["twice = x + x"]},
     ),
-    "skipped": (workspace.skip, [], {}),
+    "given": (
+        lambda e: (write(e), update.choose(e.root, "skip", ["numbers-double"], written=False)),
+        [],
+        {"01_numbers/set_aside.py": [MINE], NUMBERS: ["twice = x + x", 'given="double"']},
+    ),
     "the script gone": (lambda e: e.script.unlink(), [], {NUMBERS: ["Twice, and three times."]}),
     "no lesson.toml": (lambda e: (write(e), before_lesson_toml(e)), [], {NUMBERS: [MINE]}),
     "a backup of another edition": (
