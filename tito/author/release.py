@@ -116,8 +116,7 @@ def refuse(source: Root, chosen: list[Entry], with_solutions: bool) -> None:
     names = [entry.name for entry in chosen]
     if not any(entry.declared.exercises for entry in chosen):
         raise UsageError(
-            f"{', '.join(names)}: there is no exercise {source.where}.",
-            "Name a lesson with exercises, or another track in `[course] tracks`.",
+            f"{', '.join(names)} has no exercise on this track.", "Name a lesson that has one."
         )
     for entry in chosen:
         for prerequisite in entry.declared.prerequisites:

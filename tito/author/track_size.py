@@ -46,10 +46,10 @@ def _measure(root: Root, chosen: track.Track) -> TrackSize:
 
 
 def _words(lesson: Lesson) -> int:
-    shown = track.is_open(lesson.source)
+    closed = track.closed_sections(lesson.source)
     return sum(
         len(cell.source.split())
         for heading, inside in track.sections_of(lesson.source)
         for cell in inside
-        if cell.kind == "markdown" and shown.get(heading, True)
+        if cell.kind == "markdown" and heading not in closed
     )

@@ -234,11 +234,11 @@ def select_lessons(
 
 def is_given(entry: Entry, silent: bool = False) -> bool:
     """Whether a lesson has nothing to write. Unless `silent`, a sentence says it."""
-    given = not entry.declared.exercises
-    if given and not silent:
-        where, read = entry.root.where, f"`tito read {entry.name}` shows it"
-        echo(f"{entry.name} is given {where}: there is nothing to write or to test. {read}")
-    return given
+    if entry.declared.exercises:
+        return False
+    if not silent:
+        echo(f"{entry.name} is given here: nothing to test. `tito read {entry.name}` shows it")
+    return True
 
 
 def select_tasks(

@@ -36,7 +36,7 @@ from tito.learn.verdict import (
     untested,
     verdict_of,
 )
-from tito.lesson import cells, export
+from tito.lesson import cells, export, track
 from tito.lesson.checks import IMPORTS, TEST, CheckFunction, CheckSuite, Section, suite_of
 from tito.lesson.course import Entry
 from tito.lesson.outcome import RUNNING, how_it_ended
@@ -93,6 +93,7 @@ class LessonReport:
     changed   the exercises whose code is another than in the run before
     results   what the demonstrations show that are known to run, in their order
     unseen    the results that the learner has not seen yet
+    folded    the same, of sections that are folded, with given code
     passed_before  whether the lesson had passed in the run before, too
     """
 
@@ -104,6 +105,7 @@ class LessonReport:
     changed: list[str] = field(default_factory=list)
     results: list[DemonstrationResult] = field(default_factory=list)
     unseen: list[DemonstrationResult] = field(default_factory=list)
+    folded: list[DemonstrationResult] = field(default_factory=list)
     passed_before: bool = False
 
 
@@ -449,7 +451,10 @@ def _compare(report: LessonReport) -> None:
     if report.shows and not report.verdict.partial:
         report.results = save_results(report.entry, *report.shows)
         seen = report.record.get("seen", [])
-        report.unseen = [r for r in report.results if r.demonstration.place not in seen]
+        new = [r for r in report.results if r.demonstration.place not in seen]
+        closed = track.closed_sections(report.source) if report.source else {}
+        report.unseen = [r for r in new if r.demonstration.heading not in closed]
+        report.folded = [r for r in new if r.demonstration.heading in closed]
 
 
 def _record(report: LessonReport) -> None:

@@ -80,7 +80,7 @@ def submit(
         lessons = _begun(root, rows)
     elif not any(entry.declared.exercises for entry in lessons):
         raise UsageError(
-            f"{', '.join(entry.name for entry in lessons)}: every exercise is given {root.where}.",
+            f"{', '.join(entry.name for entry in lessons)}: every exercise is given here.",
             "There is nothing to hand in.",
         )
     lessons = [entry for entry in lessons if entry.declared.exercises]
@@ -91,7 +91,7 @@ def submit(
             verdicts.append(verdict)
             report(verdict)
             notes += _notes_on(verdict, rows[entry.name].state)
-            notes += [f"{given_up_note(one, root.where)}." for one in verdict.given_up]
+            notes += [f"{given_up_note(one)}." for one in verdict.given_up]
     contents = _lesson_files(lessons, notes)
     summaries = [_summary(verdict) for verdict in verdicts]
     contents[MANIFEST] = _manifest(root, contents, summaries)
@@ -256,27 +256,23 @@ def restore(root: Root, path: Path) -> RestoreResult:
 
 def _refuse_other_track(root: Root, listed: dict[str, Any]) -> None:
     """Raise UsageError for a zip in which other exercises are to be written than here."""
-    names, changes = ([*map(str, listed.get(key) or ())] for key in ("tracks", "changes"))
-    theirs, ours = names or [WHOLE], root.tracks or [WHOLE]
-    if missing := [name for name in theirs if name not in ours]:
-        what, remedy = missing[0], f"First: tito init . --track {missing[0]}"
-    elif set(theirs) != set(ours):
-        what, remedy = theirs[0], f"Restore it there: tito init DIR --track {theirs[0]}"
-    else:
-        taken = sorted(
-            c[1:] for c in {*changes} ^ {*root.changes} if (c[0] == "+") == (c in changes)
+    theirs, changes = (set(map(str, listed.get(key) or ())) for key in ("tracks", "changes"))
+    theirs, ours = theirs or {WHOLE}, set(root.tracks) or {WHOLE}
+    if theirs != ours:
+        missing = min(theirs - ours, default="")
+        raise UsageError(
+            f"The zip is of {' and '.join(sorted(theirs))}, this workspace is of "
+            f"{' and '.join(sorted(ours))}.",
+            f"First: tito init . --track {missing}"
+            if missing
+            else f"Restore it in another workspace: tito init DIR --track {min(theirs)}",
         )
-        given = sorted(
-            c[1:] for c in {*changes} ^ {*root.changes} if (c[0] == "-") == (c in changes)
+    if other := changes ^ set(root.changes):
+        steps = (f"{'reset' if (c[0] == '+') == (c in changes) else 'skip'} {c[1:]}" for c in other)
+        raise UsageError(
+            "Other exercises are given in the zip than here.",
+            f"First: {', '.join(f'tito {step}' for step in sorted(steps))}",
         )
-        steps = [f"tito reset {' '.join(taken)}"] * bool(taken)
-        steps += [f"tito skip {' '.join(given)}"] * bool(given)
-        what, remedy = f"{theirs[0]}, with other exercises", f"First: {'; '.join(steps)}"
-        if not steps:
-            return
-    raise UsageError(
-        f"The zip is of the track {what}; this workspace is of {', '.join(ours)}.", remedy
-    )
 
 
 def _take_in(entry: Entry, result: RestoreResult) -> None:

@@ -75,11 +75,8 @@ class Update:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is to be written in a workspace, as a learner has just chosen.
-
-    command  of tito, whose step `tito undo` takes back
-    tracks, changes  for its tito.toml
-    lessons  those to be merged even if nothing of them is different
+    """What a learner chose to write: for tito.toml, and lessons to merge even if none of their
+    files is different. `command` is the step that `tito undo` takes back.
     """
 
     command: str
@@ -104,67 +101,47 @@ class Plan:
     choice: Choice | None = None
 
 
-def choose(root: Root, command: str, names: Sequence[str], written: bool) -> Update:
-    """Let exercises be written by the learner, or be given.
+def choose(root: Root, command: str, words: Sequence[str], written: bool) -> Update:
+    """Let exercises be written by the learner, or be given. words: as `Root.named` takes them.
 
-    names    words for lessons, exercises and questions
-
-    Raises TitoError, with nothing changed, as `update`, and when the course is not there.
+    Raises TitoError, with nothing changed, as `update`, and in a release, which has neither the
+    solutions nor the stubs.
     """
-    source = course_of(root, names)
-    selection = {source.lesson(entry.name): chosen for entry, chosen in root.named(names).items()}
-    base = source.on_tracks(root.tracks).keep
+    workspace.refuse_course(root)
+    source = root.reference.whole
+    if not can_choose(root):
+        raise UsageError(
+            f"This release decides what is written; only the course can change {' '.join(words)}.",
+            "Ask your instructor.",
+        )
+    named, base = root.named(words), source.on_tracks(root.tracks).keep
     changes = {change[1:]: change[0] for change in root.changes}
-    for entry, chosen in selection.items():
-        ids = [f"{entry.name}-{name}" for name in chosen or entry.declared.tasks]
-        if written and not chosen:  # of a lesson, the exercises on the track if there are any
+    for entry, names in named.items():
+        ids = [f"{entry.name}-{name}" for name in names or entry.declared.tasks]
+        if written and not names:  # of a lesson, the exercises on the track if there are any
             ids = [id for id in ids if base is None or id in base] or ids
         for id in ids:
             changes.pop(id, "")
             if written != (base is None or id in base):
                 changes[id] = "+" if written else "-"
     marked = tuple(sign + id for id, sign in sorted(changes.items()))
-    lessons = tuple(entry.name for entry in selection)
-    return update(root, source.path, Choice(command, root.tracks, marked, lessons))
-
-
-def add_track(root: Root, source: Root, name: str) -> Update:
-    """Let the exercises of one more track of the course be written in a workspace."""
-    if name != WHOLE:
-        track.find(source.all_tracks, name)
-    tracks = [*root.tracks, name] if root.tracks and name not in root.tracks else root.tracks
-    return update(root, source.path, Choice("init", tuple(tracks), root.changes))
-
-
-def course_of(root: Root, names: Sequence[str]) -> Root:
-    """The course that a workspace was made from. Raises UsageError in a release, which has neither
-    the solutions nor the stubs of `names`.
-    """
-    workspace.refuse_course(root)
-    if not can_choose(root):
-        raise UsageError(
-            f"This release decides which code is given; only the course can change {' '.join(names)}.",
-            "Ask your instructor.",
-        )
-    source = root.reference.whole
-    if source.name != root.name or source.edition != root.edition:
-        raise UsageError(
-            f"The course at {source.path} is {source.name} {source.edition}, this workspace is of "
-            f"{root.name} {root.edition}.",
-            f"Bring it up to date first: tito update {source.path}",
-        )
-    return source
+    choice = Choice(command, root.tracks, marked, tuple(entry.name for entry in named))
+    return update(root, source.path, choice)
 
 
 def can_choose(root: Root) -> bool:
     """Whether the course that a workspace was made from is there, with its solutions."""
-    if root.is_course or (root.path / RELEASE).exists():
-        return False
-    try:
-        lessons = root.reference.whole.lessons
+    with suppress(TitoError):
+        lessons = [] if (root.path / RELEASE).exists() else root.reference.whole.lessons
         return any("### BEGIN SOLUTION" in entry.declared.source.text for entry in lessons)
-    except TitoError:
-        return False  # it is gone
+    return False
+
+
+def add_track(root: Root, source: Root, name: str) -> Update:
+    """Let the exercises of one more track of the course be written in a workspace."""
+    track.find(source.all_tracks, name)
+    tracks = dict.fromkeys([*root.tracks, name] if root.tracks else ())
+    return update(root, source.path, Choice("init", tuple(tracks), root.changes))
 
 
 def update(root: Root, source: Path, choice: Choice | None = None) -> Update:
@@ -241,14 +218,10 @@ def _contents(root: Root, folder: Path, choice: Choice | None, result: Update) -
     if source.path.resolve() == root.path.resolve():
         raise UsageError(f"{folder} is this workspace itself.", "Name the new release.")
     if source.is_course:
-        tracks, changes = (choice.tracks, choice.changes) if choice else (root.tracks, root.changes)
-        contents = workspace.contents(_as_chosen(root, source, tracks, changes, result))
-        of_choice = (*OF_CHOICE, f"{root.package}/core/")
-        return {
-            name: data
-            for name, data in contents.items()
-            if not choice or name.startswith(of_choice)
-        }
+        chosen = choice or Choice("update", root.tracks, root.changes)
+        contents = workspace.contents(_as_chosen(root, source, chosen, result))
+        of_choice = (*OF_CHOICE, f"{root.package}/core/") if choice else ""
+        return {name: data for name, data in contents.items() if name.startswith(of_choice)}
     try:
         note = json.loads((folder / RELEASE).read_text(encoding="utf-8"))
         names = [*(name for name in note["files"] if name.casefold() not in MINE), RELEASE]
@@ -262,35 +235,27 @@ def _contents(root: Root, folder: Path, choice: Choice | None, result: Update) -
         ) from None
 
 
-def _as_chosen(
-    root: Root, source: Root, tracks: Sequence[str], changes: Sequence[str], result: Update
-) -> Root:
+def _as_chosen(root: Root, source: Root, choice: Choice, result: Update) -> Root:
     """The course as a workspace's tracks and changes show it. An exercise that no track has any
     more stays the learner's if it is written.
     """
-    known = [name for name in tracks if name == WHOLE or name in source.all_tracks]
-    lessons = {entry.name: entry.declared.tasks for entry in source.whole.lessons}
-    ids = {f"{name}-{task}" for name, tasks in lessons.items() for task in tasks}
-    kept = [change for change in changes if change[1:] in ids]
-    result.dropped += [one for one in [*tracks, *changes] if one not in (*known, *kept)]
-    if tracks and not known:
-        raise UsageError(
-            f"{source.path} has no track {' '.join(tracks)}, which this workspace is of.",
-            f"Choose another first: tito init . --track {next(iter(source.all_tracks), WHOLE)}",
-        )
-    shown = source.on_tracks(known, kept)
-    if shown.keep is None:
-        return shown
+    known = [name for name in choice.tracks if name in (*source.all_tracks, WHOLE)]
+    if choice.tracks and not known:
+        track.find(source.all_tracks, choice.tracks[0])  # raises
+    every = source.on_tracks([WHOLE], ["-"]).keep or ()
+    kept = [change for change in choice.changes if change[1:] in every]
+    result.dropped = [
+        one for one in (*choice.tracks, *choice.changes) if one not in [*known, *kept]
+    ]
+    keep = source.on_tracks(known, kept).keep
     records = progress.load(root)["lessons"]
-    for entry in root.lessons:
+    for entry in root.lessons if keep is not None else ():
         leaving = [
-            e
-            for e in entry.declared.exercises
-            if e.id in ids and e.id not in shown.keep and f"-{e.id}" not in kept
+            e for e in entry.declared.exercises if e.id in every and e.id not in (keep or ())
         ]
         if leaving and (entry.script.exists() or entry.notebook.exists()):
             mine = notebook_sync.read(entry, records.get(entry.name, {}))
-            kept += [f"+{e.id}" for e in leaving if _is_written(e, mine)]
+            kept += (f"+{e.id}" for e in leaving if f"-{e.id}" not in kept and _is_written(e, mine))
     return source.on_tracks(known, kept)
 
 

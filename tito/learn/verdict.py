@@ -286,7 +286,7 @@ def verdict_of(test: LessonTest, events: list[Event]) -> Verdict:
         notes=[
             *(sentence for sentence in left_out_sentences(own) if sentence not in reason),
             *test.notes,
-            *(given_up_note(exercise, entry.root.where) for exercise in test.given_up),
+            *map(given_up_note, test.given_up),
             *_demonstration_notes(test, events, checks, own),
         ],
         places=test.places,
@@ -303,11 +303,8 @@ def explain_lost_lines(verdict: Verdict, entry: Entry, source: cells.Source) -> 
     verdict.notes += lost_line_notes(lost, verdict.checks)
 
 
-def given_up_note(exercise: str, where: str) -> str:
-    return (
-        f"{exercise} is marked as given, so it earns no points; {where} it is to be written: "
-        f"`tito reset {exercise}`"
-    )
+def given_up_note(exercise: str) -> str:
+    return f"{exercise} is marked as given, but it is yours to write: tito reset {exercise}"
 
 
 # What became of each check.

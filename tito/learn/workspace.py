@@ -20,7 +20,6 @@ from tito.learn import milestone, notebook_sync, progress
 from tito.lesson import cells, course, export, notebook, track
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
 from tito.lesson.lesson_format import CHECKS, FACTS, HINTS, Exercise
-from tito.lesson.track import Track
 
 MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time
 IGNORED = (
@@ -122,22 +121,14 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
                 out[f"{folder}/{FACTS}"] = facts + lesson.released_facts
                 out |= {f"{folder}/{HINTS}": lesson.hints_text} if lesson.hints_text else {}
     out |= _milestones(source, {entry.name for entry in lessons})
-    out |= given_modules(source)
-    for entry in lessons:
-        if not entry.declared.exercises:  # so that the package has it from the start
-            module = export.current(entry, entry.declared.source).whole()
-            out[f"{source.package}/core/{entry.name}.py"] = module.text
-    if tracks := [source.all_tracks[name] for name in source.tracks if name in source.all_tracks]:
-        out[f"{PRISTINE.as_posix()}/{track.FILE}"] = tracks_file(tracks, source, lessons)
+    out |= given_modules(source) | _of_tracks(source, lessons)
     for name in COPIED:
         if (source.path / name).exists():
             out[name] = (source.path / name).read_bytes()
     out["README.md"] = readme(source, lessons, source.compare)
     out[".gitignore"] = "".join(f"{name}\n" for name in IGNORED)
     out["tito.toml"] = (
-        "[workspace]\n"
-        f'course = "{source.name}"\n'
-        f'edition = "{source.edition}"\n'
+        f'[workspace]\ncourse = "{source.name}"\nedition = "{source.edition}"\n'
         f'package = "{source.package}"\n' + (f'book = "{source.book}"\n' if source.book else "")
     )
     if source.tracks or source.changes:
@@ -148,18 +139,18 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
     }
 
 
-def tracks_file(tracks: list[Track], source: Root, lessons: list[Entry]) -> str:
-    """The tracks.toml of a workspace: of its tracks, with what these lessons have of them."""
-
-    def ids(one: Track) -> dict[str, list[str]]:
-        on_it, names = source.ids_on(one), dict[str, list[str]]()
-        for entry in lessons:
-            tasks = [*entry.declared.exercises, *entry.declared.questions]
-            if row := [task.name for task in tasks if f"{entry.name}-{task.name}" in on_it]:
-                names[entry.name] = row
-        return names
-
-    return track.text_of(tracks, ids)
+def _of_tracks(source: Root, lessons: list[Entry]) -> dict[str, str]:
+    """{path: text} of the titles of a course's tracks, and of the modules of given lessons: the
+    package has them from the start.
+    """
+    written = [entry.name for entry in lessons if entry.declared.exercises]
+    tracks = [source.all_tracks[name] for name in source.tracks if name in source.all_tracks]
+    out = {f"{PRISTINE.as_posix()}/{track.FILE}": track.text_of(tracks, written)} if tracks else {}
+    for entry in lessons:
+        if entry.name not in written:
+            module = export.current(entry, entry.declared.source).whole()
+            out[entry.relative(entry.module_path)] = module.text
+    return out
 
 
 def learner_name(root: Root) -> str | None:
@@ -212,12 +203,9 @@ def _milestones(source: Root, names: set[str]) -> dict[str, bytes]:
 def readme(source: Root, lessons: list[Entry], solutions: bool) -> str:
     """The learner's README, for the first lesson; `solutions`: whether `tito compare` has them."""
     first = next((entry for entry in lessons if entry.declared.exercises), lessons[0])
-    example = [exercise.id for exercise in first.declared.exercises][:1]
     compare = (
-        f"| `tito compare {example[0]}` | shows the course's solution next to yours, once yours "
-        "is right |\n"
-        if example
-        else ""
+        f"| `tito compare {first.name}` | shows the course's solutions next to yours, once yours "
+        "are right |\n"
     )
     return f"""# My {source.name}
 

@@ -106,76 +106,29 @@ class Root:
 
     @cached_property
     def keep(self) -> frozenset[str] | None:
-        """The ids of the exercises and questions that are written; None for all. A workspace holds
-        lessons that are as its tracks show them.
+        """The ids of the exercises and questions that are written; None for all. The lessons of a
+        workspace are as its tracks show them.
         """
-        if not self.is_course or not (self.tracks or self.changes):
+        names = self.tracks or (WHOLE,)
+        if not self.is_course or (WHOLE in names and not self.changes):
             return None
-        every = WHOLE in self.tracks or not self.tracks
-        if every and not self.changes:
-            return None
-        if every:
-            rows = [(e, e.declared.tasks) for e in self.whole.lessons]
-            ids = {f"{entry.name}-{name}" for entry, names in rows for name in names}
-        else:
-            shown = [self.ids_on(track.find(self.all_tracks, name)) for name in self.tracks]
-            ids = set[str]().union(*shown)
+        ids = {id for name in names for id in self.ids_on(track.find(self.all_tracks, name))}
         added, removed = ({c[1:] for c in self.changes if c[0] == sign} for sign in "+-")
         return frozenset((ids | added) - removed)
 
     def ids_on(self, chosen: Track) -> list[str]:
-        """The ids of what a track names. Raises UsageError, with the line, for what it cannot."""
-        ids: list[tuple[str, str]] = []
+        """The ids of what a track names. Raises UsageError, with the line, if it cannot be read."""
+        ids: list[str] = []
         for words in chosen.exercises:
             try:
                 named = self.whole.named(words.split())
             except UsageError as error:
                 chosen.refuse(words, error.what, error.remedy)
-            ids += (
-                (words, f"{entry.name}-{name}")
-                for entry, names in named.items()
-                for name in names or entry.declared.tasks
-            )
-        chosen.refuse_twice(ids)
-        return [id for _, id in ids]
-
-    def named(self, words: Sequence[str]) -> "dict[Entry, list[str]]":
-        """{lesson: the names of its exercises, also given ones, and questions that were named, none
-        for all of it}, in the order of the words. words, errors: see `select`.
-        """
-        selection: dict[Entry, list[str]] = {}
-        latest: Entry | None = None
-        for word in words:
-            if not (latest and word in latest.declared.tasks) and (
-                RANGE.fullmatch(word) or self.find_lesson(word)
-            ):
-                lessons = self.select([word])
-                selection |= {entry: [] for entry in lessons if entry not in selection}
-                latest = self.find_lesson(word)
-                continue
-            places = _tasks_called(word, [latest] if latest else [])
-            places = places or _tasks_called(word, self.lessons)
-            if len(places) != 1:
-                self.select([*([latest.name] if latest else []), word])  # raises
-            selection.setdefault(places[0][0], []).append(places[0][1])
-        return selection
-
-    @property
-    def where(self) -> str:
-        """Where exercises are given: "on the track road"."""
-        if not self.tracks:
-            return "here"
-        return f"on the track{'s' * (len(self.tracks) > 1)} {' and '.join(self.tracks)}"
-
-    def refuse_given(self, key: str, entries: "Sequence[Entry]") -> None:
-        """Raise UsageError if `key` is an exercise of these lessons that is given."""
-        for entry in entries:
-            for given in entry.declared.given:
-                if key in (given.id, given.name):
-                    raise UsageError(
-                        f"{given.id} is given {self.where}.",
-                        f"To write it yourself: tito reset {given.id}",
-                    )
+            for entry, names in named.items():
+                ids += (f"{entry.name}-{name}" for name in names or entry.declared.tasks)
+            if twice := [id for id in ids if ids.count(id) > 1]:
+                chosen.refuse(words, f"{twice[0]} is on the track twice.", "Name it once.")
+        return ids
 
     def find_lesson(self, key: str) -> "Entry | None":
         """The lesson meant by `autograd`, `6`, `06` or `06_autograd`, or None."""
@@ -205,7 +158,13 @@ class Root:
         )
 
     def select(self, words: Sequence[str]) -> "dict[Entry, list[Exercise]]":
-        """{lesson: its exercises that were named, none for all of it}, in the order of the words.
+        """{lesson: its exercises that were named, none for all of it}. words, errors: `named`."""
+        named = self.named(words)
+        return {e: [e.declared.exercise(name) for name in names] for e, names in named.items()}
+
+    def named(self, words: Sequence[str]) -> "dict[Entry, list[str]]":
+        """{lesson: the names of its exercises, also given ones, and of its questions that were
+        named, none for all of it}, in the order of the words.
 
         words  lessons (tensor, 1, 02_tensor), ranges of lessons (1-10), and exercises: by their id
                (tensor-strides), by their name after their lesson (tensor strides), or by a name
@@ -213,45 +172,45 @@ class Root:
 
         Raises TitoError with a suggestion.
         """
-        selection: dict[Entry, list[Exercise]] = {}
+        selection: dict[Entry, list[str]] = {}
         latest: Entry | None = None
         for word in words:
-            if latest and (exercise := _exercise_of(latest, word)):
-                selection[latest].append(exercise)
-                continue
-            self.refuse_given(word, [latest] if latest else [])
-            if match := RANGE.fullmatch(word):
+            if latest and (name := latest.declared.task(word)):
+                selection[latest].append(name)
+            elif match := RANGE.fullmatch(word):
                 first, last = sorted(map(int, match.groups()))
-                named = [entry for entry in self.lessons if first <= entry.number <= last]
-                selection |= {entry: [] for entry in named or [self.lesson(match[1])]}
+                entries = [entry for entry in self.lessons if first <= entry.number <= last]
+                selection |= {entry: [] for entry in entries or [self.lesson(match[1])]}
             elif entry := self.find_lesson(word):
                 latest = entry
                 selection.setdefault(entry, [])
             elif latest and "-" not in word:
                 latest.declared.exercise(word)  # raises, with the exercises that it has
             else:
-                entry, exercise = self.exercise(word)
-                selection.setdefault(entry, []).append(exercise)
+                entry, name = self.task(word)
+                selection.setdefault(entry, []).append(name)
         return selection
 
     def exercise(self, key: str) -> "tuple[Entry, Exercise]":
-        """(lesson, exercise) of an exercise's id, tensor-strides, or its name, strides, where only
-        one lesson has it.
-
-        Raises TitoError with a suggestion.
+        """(lesson, exercise), by its id, tensor-strides, or its name, strides, if only one lesson
+        has it.
         """
-        exercises = [(entry, e) for entry in self.lessons for e in entry.declared.exercises]
-        matches = [pair for pair in exercises if pair[1].id == key] or [
-            pair for pair in exercises if pair[1].name == key
-        ]
+        entry, name = self.task(key)
+        return entry, entry.declared.exercise(name)
+
+    def task(self, key: str) -> "tuple[Entry, str]":
+        """(lesson, name) of an exercise or question. Raises TitoError with a suggestion."""
+        tasks = [(entry, name) for entry in self.lessons for name in entry.declared.tasks]
+        ids = {f"{entry.name}-{name}": (entry, name) for entry, name in tasks}
+        if key in ids:
+            return ids[key]
+        matches = [id for id, (_, name) in ids.items() if name == key]
         if len(matches) == 1:
-            return matches[0]
-        if not matches:
-            self.refuse_given(key, self.lessons)
-        ids = [exercise.id for _, exercise in matches or exercises]
+            return ids[matches[0]]
         if matches:
             raise UsageError(
-                f"Several lessons have an exercise {key!r}.", f"Did you mean {' or '.join(ids)}?"
+                f"Several lessons have an exercise {key!r}.",
+                f"Did you mean {' or '.join(matches)}?",
             )
         names = [entry.name for entry in self.lessons]
         listed = f"There are these lessons: {', '.join(names)}."
@@ -277,21 +236,6 @@ class Root:
         if recorded and (recorded / "tito.toml").exists():
             return open_root(recorded, strict=False)  # no learner is stopped by it
         return installed_course()
-
-
-def _tasks_called(word: str, entries: "Sequence[Entry]") -> "list[tuple[Entry, str]]":
-    """(lesson, name) of each exercise or question with this name or id."""
-    return [
-        (entry, name)
-        for entry in entries
-        for name in entry.declared.tasks
-        if word in (name, f"{entry.name}-{name}")
-    ]
-
-
-def _exercise_of(entry: "Entry", key: str) -> Exercise | None:
-    exercises = entry.declared.exercises
-    return next((exercise for exercise in exercises if key in (exercise.id, exercise.name)), None)
 
 
 class Entry:

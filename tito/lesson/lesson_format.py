@@ -184,19 +184,19 @@ class Lesson:
                 given.append(Given(f"{self.name}-{cell.given}", titled(cell, cell.given), section))
         return tuple(given)
 
-    def is_given(self, name: str = "") -> bool:
-        """Whether an exercise is given; without a name, whether every exercise is."""
-        return any(one.name == name for one in self.given) or not (name or self.exercises)
+    def is_given(self, name: str) -> bool:
+        """Whether the exercise of that name is given."""
+        return any(one.name == name for one in self.given)
+
+    def task(self, key: str) -> str:
+        """The name of the exercise or question with that id or name, or ""."""
+        return next((name for name in self.tasks if key in (name, f"{self.name}-{name}")), "")
 
     @property
     def tasks(self) -> list[str]:
         """The names of its exercises, also the given ones, and of its questions."""
-        parts: tuple[Exercise | Question | Given, ...] = (
-            *self.exercises,
-            *self.given,
-            *self.questions,
-        )
-        return [part.name for part in parts]
+        tasks = [cell.task or cell.given for cell in self.source.cells]
+        return [name for name in tasks if name]
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
@@ -231,6 +231,9 @@ class Lesson:
         for exercise in self.exercises:
             if key in (exercise.id, exercise.name):
                 return exercise
+        if self.is_given(name := self.task(key)):
+            id = f"{self.name}-{name}"
+            raise UsageError(f"{id} is given here.", f"To write it yourself: tito reset {id}")
         raise UsageError(
             f"Lesson {self.name} has no exercise {key!r}.",
             f"There are: {', '.join(e.id for e in self.exercises)}.",

@@ -111,8 +111,6 @@ def add(recorded: Recorded, text: str, lesson: Lesson, exercises: Collection[str
             "Write `# %% EXERCISE mistake: what is wrong`, `# %% EXERCISE right: the style` or "
             "`# %% EXERCISE equivalent: the reason`.",
         )
-    if lesson.is_given(section["exercise"]):
-        return
     exercise = lesson.exercise(section["exercise"])
     if exercises and exercise.id not in exercises:
         return

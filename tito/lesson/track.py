@@ -12,9 +12,8 @@ The track "whole" has every exercise.
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,7 +21,7 @@ from tito import settings
 from tito.errors import UsageError, suggest
 from tito.lesson import cells
 from tito.lesson.cells import Cell, Source
-from tito.lesson.lesson_format import FOLDER, MARK
+from tito.lesson.lesson_format import FOLDER, HEADING, MARK
 
 FILE, WHOLE = "tracks.toml", "whole"
 NAME = re.compile(r"[a-z][a-z-]*")
@@ -49,13 +48,6 @@ class Track:
         lines = [n for n in range(head, len(rows)) if json.dumps(words) in rows[n]]
         raise UsageError(f"{self.path}:{(lines or [head])[0] + 1}: {what}", remedy)
 
-    def refuse_twice(self, ids: Iterable[tuple[str, str]]) -> None:
-        """Refuse the file if it names a task twice. ids: (item of `exercises`, id of a task)."""
-        counts = Counter(id for _, id in ids)
-        for words, id in reversed(list(ids)):
-            if counts[id] > 1:
-                self.refuse(words, f"{id} is on the track {self.name} twice.", "Name it once.")
-
 
 def read(path: Path) -> dict[str, Track]:
     """{name: Track} of a tracks.toml, {} where there is none. Raises UsageError with the line."""
@@ -80,24 +72,20 @@ def read(path: Path) -> dict[str, Track]:
 
 def find(tracks: dict[str, Track], name: str) -> Track:
     """The track of that name. Raises UsageError with the others."""
+    tracks = tracks | {WHOLE: Track(Path(), WHOLE, "", 0, ("0-9999",))}
     if name not in tracks:
-        names = [*tracks, WHOLE]
-        there = f"There are: {', '.join(names)}."
-        close = suggest(name, names, "")
+        close, there = suggest(name, tracks, ""), f"There are: {', '.join(tracks)}."
         raise UsageError(f"There is no track {name!r}.", f"{close} {there}".strip())
     return tracks[name]
 
 
-def text_of(tracks: Iterable[Track], ids: Callable[[Track], dict[str, list[str]]]) -> str:
-    """A tracks.toml with each task of these tracks by its name. ids: {lesson: names} of a track."""
-    tables = (
+def text_of(tracks: Iterable[Track], lessons: Sequence[str]) -> str:
+    """A tracks.toml for learners: lessons that hold no exercise but those of these tracks."""
+    return "\n".join(
         f"[{one.name}]\ntitle = {json.dumps(one.title, ensure_ascii=False)}\n"
-        f"hours = {one.hours:g}\nexercises = [\n"
-        + "".join(f'    "{lesson} {" ".join(names)}",\n' for lesson, names in ids(one).items())
-        + "]\n"
+        f"hours = {one.hours:g}\nexercises = {json.dumps(lessons)}\n"
         for one in tracks
     )
-    return "\n".join(tables)
 
 
 # The view of a lesson.
@@ -167,40 +155,36 @@ def _edited(source: Source, change: Callable[[Cell, Rows], Rows]) -> Source:
     return cells.parse(source.path, "\n".join(rows).rstrip("\n") + "\n")
 
 
-def is_open(source: Source) -> dict[str, bool]:
-    """{heading of a section: whether it is shown, where exercises are given}. Shown are sections
+def closed_sections(source: Source) -> dict[str, list[str]]:
+    """{heading of a section that is folded: the names of its given exercises}. Open are sections
     with an exercise to write or a payoff, and those without any exercise beside one to write.
     """
     sections = list(sections_of(source))
-    written = [[bool(cell.exercise) for cell in cells_ if _is_task(cell)] for _, cells_ in sections]
-    if not any(map(any, written)):
-        return {}
-    shown: dict[str, bool] = {}
+    written = [[bool(c.exercise) for c in row if c.exercise or c.given] for _, row in sections]
+    closed: dict[str, list[str]] = {}
     for number, (heading, inside) in enumerate(sections):
-        if not heading:
-            continue
-        if written[number]:
-            is_near = any(written[number])
-        else:
-            above = [row[-1] for row in written[:number] if row][-1:]
-            is_near = any(above + [row[0] for row in written[number:] if row][:1])
-        is_payoff = any("payoff" in cell.tags for cell in inside)
-        optional = heading.endswith("(optional)") and not any(written[number])
-        shown[heading] = (is_near or is_payoff) and not optional
-    return shown
+        above = [row[-1] for row in written[:number] if row][-1:]
+        beside = written[number] or above + [row[0] for row in written[number:] if row][:1]
+        is_open = any(beside) or any("payoff" in cell.tags for cell in inside)
+        if heading.endswith("(optional)") and not any(written[number]):
+            is_open = False
+        if heading and not is_open and any(map(any, written)):
+            closed[heading] = [cell.given for cell in inside if cell.given]
+    return closed
 
 
-def _is_task(cell: Cell) -> bool:
-    return bool(cell.exercise or cell.given)
-
-
-def sections_of(source: Source) -> Iterable[tuple[str, list[Cell]]]:
-    """(its heading, its cells) of each `##` section; the first, with the opening, has none."""
+def sections_of(source: Source) -> Iterator[tuple[str, list[Cell]]]:
+    """(its heading, its cells) of each `##` section; the first, with the opening, has none. A text
+    cell in which a section begins is divided there.
+    """
     heading, inside = "", list[Cell]()
     for cell in source.cells:
-        match = re.search(r"^## (.*)", cell.source, re.M) if cell.kind == "markdown" else None
+        match = HEADING.search(cell.source) if cell.kind == "markdown" else None
         if match and not cell.question:
+            if above := cell.source[: match.start()].rstrip("\n"):
+                inside.append(replace(cell, source=above))
             yield heading, inside
             heading, inside = match[1].strip(), []
+            cell = replace(cell, source=cell.source[match.start() :])
         inside.append(cell)
     yield heading, inside

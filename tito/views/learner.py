@@ -226,7 +226,7 @@ def _lesson_title(entry: Entry) -> Iterator[Text]:
     facts = f"about {lesson.duration}, difficulty {lesson.meta['difficulty']} of 5, {exercises}"
     if lesson.given:  # the hours are of all its exercises
         names = " ".join(exercise.name for exercise in lesson.exercises)
-        facts = f"{exercises} {entry.root.where}: {names}; {len(lesson.given)} given"
+        facts = f"{exercises} to write: {names}; {len(lesson.given)} given"
     yield Text(f"{facts}, {lesson.points} points{questions}", "dim")
 
 
@@ -322,7 +322,8 @@ def update(result: Update) -> RenderableType:
     title = Text.assemble((title, "bold"), f"  {count(result.changed, 'file')} changed")
     lines: list[RenderableType] = [title] if moved or not result.joined + result.given else []
     for words, ids in {"to write now": result.joined, "given now": result.given}.items():
-        lines += [Text(f"{count(len(ids), 'exercise')} {words}: {' '.join(ids)}")] * bool(ids)
+        shown = ids if len(ids) < 9 else dict.fromkeys(id.partition("-")[0] for id in ids)
+        lines += [Text(f"{count(len(ids), 'exercise')} {words}: {' '.join(shown)}")] * bool(ids)
     groups = {
         "new lessons": result.added,
         "no longer in the course, your files are kept": result.gone,

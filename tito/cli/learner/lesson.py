@@ -57,8 +57,7 @@ def init(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What you write; the rest is given. In a workspace, add it. "
-            "Default: the first in tracks.toml; whole: every exercise.",
+            help="What you write; the rest is given. In a workspace, add it. whole: all of it.",
         ),
     ] = None,
 ) -> None:
@@ -70,7 +69,6 @@ def init(
     """
     from tito.learn import update, workspace
     from tito.lesson import course
-    from tito.lesson.track import WHOLE
     from tito.views import learner as views
 
     source = _course_to_learn()
@@ -79,18 +77,15 @@ def init(
         echo(views.update(update.add_track(root, source, track)))
         return
     if track or not source.tracks:
-        names = [track] if track else list(source.all_tracks)[:1]
-        source = source.on_tracks(names if source.all_tracks or track != WHOLE else [])
+        source = source.on_tracks([track] if track else list(source.all_tracks)[:1])
     added = workspace.init(folder, source)
     if not added:
         echo(f"{folder} is complete; nothing was changed.")
     elif any(path.name == "tito.toml" for path in added):
         echo(views.ready(folder, source))
     else:
-        echo(
-            f"{folder} lacked {len(added)} file{'s' * (len(added) > 1)}, now added:",
-            *(f"  {path}" for path in added),
-        )
+        lacked = f"{folder} lacked {len(added)} file{'s' * (len(added) > 1)}, now added:"
+        echo(lacked, *(f"  {path}" for path in added))
 
 
 def _course_to_learn() -> "Root":
@@ -232,11 +227,8 @@ def test(
     root = current_root()
     if not (tasks or module or all_):
         module = current_lesson(root, not json)
-    selection = select_tasks(root, tasks, module, all_)
-    selection = {e: selection[e] for e in selection if not is_given(e, silent=all_ or json)}
-    if not (selection or json):
-        return
-    verdicts = []
+    chosen = select_tasks(root, tasks, module, all_)
+    selection, verdicts = {e: chosen[e] for e in chosen if not is_given(e, all_ or json)}, []
     with Process() as process:
         # These imports take no extra time here: the process is loading NumPy meanwhile.
         from tito.learn import runner

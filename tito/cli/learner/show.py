@@ -51,6 +51,9 @@ def show_report(
         payoffs = [p for p in payoffs if not (p.demonstration.question and p in report.unseen)]
         unseen = [result for result in report.unseen if result not in payoffs]
         waiting = _show_first(entry, unseen, has_keys, ask)
+        if report.folded:
+            echo(report_views.results_of_given(len(report.folded), entry.name))
+            demonstrations.mark_seen(entry, report.folded)
     records = progress.load(entry.root)["lessons"]
     predictions = records.get(entry.name, {}).get("predictions")
     if verdict.passed and with_results and not report.passed_before and predictions:

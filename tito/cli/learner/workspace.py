@@ -46,8 +46,11 @@ def reset(
     root = current_root()
     if not tasks:
         select_lesson(root, None)  # raises: it has to be named
-    named = root.named(tasks or [])
-    given = [name for e in named for name in named[e] or [""] if e.declared.is_given(name)]
+    given = [
+        entry
+        for entry, names in root.named(tasks or []).items()
+        if any(map(entry.declared.is_given, names)) or not (names or entry.declared.exercises)
+    ]
     if given and not root.is_course:
         echo(views.update(update.choose(root, "reset", tasks or [], written=True)))
         return
