@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: b01560aae8488f81
+# checksum: 809841098015db2a
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -470,7 +470,7 @@ class MultiHeadAttention(Module):
 
 
 def fuse_attention(model, fused=True):
-    """Let each MultiHeadAttention in a model use the fused operation, or not; returns the model.
+    """Let each MultiHeadAttention in a model use the fused operation, or not.
 
     >>> fuse_attention(MultiHeadAttention(8, 2))
     MultiHeadAttention(8, 2, fused=True)

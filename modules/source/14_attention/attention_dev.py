@@ -1015,7 +1015,7 @@ class MultiHeadAttention(Module):
 
 
 def fuse_attention(model, fused=True):
-    """Let each MultiHeadAttention in a model use the fused operation, or not; returns the model.
+    """Let each MultiHeadAttention in a model use the fused operation, or not.
 
     >>> fuse_attention(MultiHeadAttention(8, 2))
     MultiHeadAttention(8, 2, fused=True)
