@@ -45,7 +45,7 @@ def check(
     """
     from dataclasses import asdict
 
-    from tito.author import chapter_size, track_size
+    from tito.author import chapter_size
     from tito.author import check as checking
 
     course = current_root().whole
@@ -54,9 +54,7 @@ def check(
             f"{course.path} is a workspace; its lessons have no solutions.", "Run it in the course."
         )
     selection = select_tasks(course, words, module, not (words or module))
-    tracks = (
-        [] if words or module else track_size.measure_all(course)
-    )  # refuses a wrong tracks.toml
+    tracks = [] if words or module else list(chapter_size.tracks(course))
     with progress_bar(not json) as report:
         findings = list(checking.check_all(selection, jobs, report))
     if json:

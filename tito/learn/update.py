@@ -114,6 +114,12 @@ def choose(root: Root, command: str, words: Sequence[str], written: bool) -> Upd
             f"This release decides what is written; only the course can change {' '.join(words)}.",
             "Ask your instructor.",
         )
+    if (source.name, source.edition) != (root.name, root.edition):
+        raise UsageError(
+            f"The course at {source.path} has edition {source.edition}, this workspace "
+            f"{root.edition}.",
+            f"Bring it up to date first: tito update {source.path}",
+        )
     named, base = root.named(words), source.on_tracks(root.tracks).keep
     changes = {change[1:]: change[0] for change in root.changes}
     for entry, names in named.items():
@@ -296,11 +302,15 @@ def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
     old = {entry.name: entry for entry in root.lessons}
     result.added = [name for name in lessons if name not in old]
     result.gone = [name for name in old if name not in lessons]
-    for path in (root.path / PRISTINE).rglob("*"):
+    known = root.path / PRISTINE
+    other = {path for path, data in changes.items() if files.read(path) != data}
+    touched = {path.parent.name for path in other if path.is_relative_to(known)}
+    touched |= {root.lesson(name).folder for name in (plan.choice.lessons if plan.choice else ())}
+    for path in known.rglob("*"):
         if path.is_file() and path not in changes:
             changes[path] = None
     for entry in old.values():
-        if plan.choice and not _is_touched(plan, entry, contents):
+        if plan.choice and entry.folder not in touched and entry.script.exists():
             for path in (entry.script, entry.script.with_name(CHECKS), entry.module_path):
                 changes.pop(path, None)
         elif new := lessons.get(entry.name):
@@ -326,27 +336,12 @@ def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
             changes[module] = None
 
 
-def _is_touched(plan: Plan, entry: Entry, contents: dict[str, bytes]) -> bool:
-    """Whether a lesson is another one after a choice, or was named in it."""
-    assert plan.choice
-    place = (PRISTINE / entry.folder).as_posix()
-    return (
-        entry.name in plan.choice.lessons
-        or not (entry.script.exists() or entry.notebook.exists())
-        or any(
-            files.read(plan.root.path / name) != data
-            for name, data in contents.items()
-            if name.startswith(f"{place}/")
-        )
-    )
-
-
 def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) -> None:
     """Plan the changes of one lesson's own files."""
     result, changes = plan.update, plan.changes
     before, after = ({e.id for e in lesson.exercises} for lesson in (entry.declared, new))
-    result.joined += [one.id for one in entry.declared.given if one.id in after]
-    result.given += [one.id for one in new.given if one.id in before]
+    result.joined += [id for id, *_ in entry.declared.given if id in after]
+    result.given += [id for id, *_ in new.given if id in before]
     target = Entry(plan.root, new.folder)
     side = notebook_sync.choose(entry, record)
     file = entry.script if side == "script" else entry.notebook

@@ -144,8 +144,9 @@ def _of_tracks(source: Root, lessons: list[Entry]) -> dict[str, str]:
     package has them from the start.
     """
     written = [entry.name for entry in lessons if entry.declared.exercises]
+    names = written or [entry.name for entry in lessons]
     tracks = [source.all_tracks[name] for name in source.tracks if name in source.all_tracks]
-    out = {f"{PRISTINE.as_posix()}/{track.FILE}": track.text_of(tracks, written)} if tracks else {}
+    out = {f"{PRISTINE.as_posix()}/{track.FILE}": track.text_of(tracks, names)} if tracks else {}
     for entry in lessons:
         if entry.name not in written:
             module = export.current(entry, entry.declared.source).whole()

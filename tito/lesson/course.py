@@ -191,13 +191,6 @@ class Root:
                 selection.setdefault(entry, []).append(name)
         return selection
 
-    def exercise(self, key: str) -> "tuple[Entry, Exercise]":
-        """(lesson, exercise), by its id, tensor-strides, or its name, strides, if only one lesson
-        has it.
-        """
-        entry, name = self.task(key)
-        return entry, entry.declared.exercise(name)
-
     def task(self, key: str) -> "tuple[Entry, str]":
         """(lesson, name) of an exercise or question. Raises TitoError with a suggestion."""
         tasks = [(entry, name) for entry in self.lessons for name in entry.declared.tasks]

@@ -124,19 +124,6 @@ class Question:
         return "\n".join(lines).strip()
 
 
-@dataclass(frozen=True)
-class Given:
-    """An exercise whose solution is given: its id, the title of its cell, and its section."""
-
-    id: str
-    title: str
-    section: str
-
-    @property
-    def name(self) -> str:
-        return self.id.partition("-")[2]
-
-
 @dataclass(frozen=True, eq=False)
 class Lesson:
     """A lesson of the course.
@@ -174,19 +161,19 @@ class Lesson:
         return self.meta["prerequisites"]
 
     @cached_property
-    def given(self) -> tuple[Given, ...]:
-        """The exercises that a learner need not write, in the order of the chapter."""
-        given, section = list[Given](), ""
+    def given(self) -> list[tuple[str, str, str]]:
+        """(id, title, section) of each exercise that a learner need not write."""
+        given, section = list[tuple[str, str, str]](), ""
         for cell in self.source.cells:
             if cell.kind == "markdown" and (match := HEADING.search(cell.source)):
                 section = match[1].strip()
             if cell.given:
-                given.append(Given(f"{self.name}-{cell.given}", titled(cell, cell.given), section))
-        return tuple(given)
+                given.append((f"{self.name}-{cell.given}", titled(cell, cell.given), section))
+        return given
 
     def is_given(self, name: str) -> bool:
         """Whether the exercise of that name is given."""
-        return any(one.name == name for one in self.given)
+        return any(id == f"{self.name}-{name}" for id, *_ in self.given)
 
     def task(self, key: str) -> str:
         """The name of the exercise or question with that id or name, or ""."""

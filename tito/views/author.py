@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from tito.author.chapter_size import Size
     from tito.author.check import Finding
-    from tito.author.track_size import TrackSize
     from tito.book.build import Site
     from tito.book.pdf import Printed
 
@@ -46,14 +45,11 @@ def _answer(finding: Finding | None) -> Text:
     return Text(words, "green" if finding.ok else "bold red")
 
 
-def tracks(rows: list[TrackSize]) -> Table:
+def tracks(rows: list[tuple[str, ...]]) -> Table:
     """How much a learner on each track writes and reads."""
-    listing = table("track", "lessons", "exercises", "lines", "words", "points", "hours")
-    for column in listing.columns[1:]:
-        column.justify = "right"
+    listing = table("track", "lessons", "exercises", "lines", "words", "points")
     for row in rows:
-        counts = (row.lessons, row.exercises, row.lines, row.words, row.points)
-        listing.add_row(row.name, *(f"{number:,}" for number in counts), f"{row.hours:g}")
+        listing.add_row(*row)
     return listing
 
 

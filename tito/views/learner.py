@@ -51,7 +51,7 @@ def ready(folder: Path, source: Root) -> Group:
         lines.append(
             Text(
                 f"You write {exercises} in {count(len(written), 'lesson')}, in about {hours:g} "
-                "hours; the rest of the library is given."
+                f"hour{'s' * (hours != 1)}; the rest of the library is given."
             )
         )
     lines.append(unbroken("next: ", (enter(folder), "bold")))

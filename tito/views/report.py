@@ -445,10 +445,10 @@ def all_results(lesson: str, left_out: int, key: str | None = None, asked: int =
     return Group(*lines, Text())
 
 
-def results_of_given(number: int, lesson: str) -> Text:
+def results_of_given(results: list[DemonstrationResult], lesson: str) -> list[Text]:
     """How many results of sections with given code are not shown."""
-    more = f"{count(number, 'result')} of sections with given code: "
-    return Text.assemble((more, "dim"), (f"tito read {lesson}", "bold"))
+    more = f"{count(len(results), 'result')} of sections with given code: "
+    return [Text.assemble((more, "dim"), (f"tito read {lesson}", "bold"))] * bool(results)
 
 
 def predictions(number: int, lesson: str) -> Group:

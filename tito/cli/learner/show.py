@@ -41,9 +41,8 @@ def show_report(
     from tito.learn import demonstrations, progress
     from tito.views import report as report_views
 
-    verdict = report.verdict
+    verdict, with_results = report.verdict, whole and not entry.root.is_course
     echo(report_views.heading(verdict))
-    with_results = whole and not entry.root.is_course
     payoffs, waiting = [], []
     if with_results:
         payoffs = demonstrations.payoffs_of(report.results) if verdict.passed else []
@@ -51,9 +50,7 @@ def show_report(
         payoffs = [p for p in payoffs if not (p.demonstration.question and p in report.unseen)]
         unseen = [result for result in report.unseen if result not in payoffs]
         waiting = _show_first(entry, unseen, has_keys, ask)
-        if report.folded:
-            echo(report_views.results_of_given(len(report.folded), entry.name))
-            demonstrations.mark_seen(entry, report.folded)
+        echo(*report_views.results_of_given(report.folded, entry.name))
     records = progress.load(entry.root)["lessons"]
     predictions = records.get(entry.name, {}).get("predictions")
     if verdict.passed and with_results and not report.passed_before and predictions:
@@ -63,7 +60,7 @@ def show_report(
     if payoffs:
         around.end = [report_views.payoffs(payoffs, lambda path: views.link(entry.root, path))]
     echo(report_views.tested(report, around))
-    demonstrations.mark_seen(entry, payoffs)
+    demonstrations.mark_seen(entry, payoffs + report.folded * with_results)
     return waiting
 
 

@@ -131,6 +131,11 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
             names = ", ".join(others[:5])
             contents.problem = f"It contains no file of the graded lessons, but {names}."
             contents.strange = True
+        codes |= {  # what the track gives is not handed in
+            name: reference(entry)
+            for name, entry in self.entries.items()
+            if not (entry.declared.exercises or name in contents.files)
+        }
         work = SubmittedCode(contents, codes)
         results: list[LessonResult | Unchanged] = []
         pending = []
