@@ -111,7 +111,7 @@ def choose(root: Root, command: str, words: Sequence[str], written: bool) -> Upd
     source = root.reference.whole
     if not can_choose(root):
         raise UsageError(
-            f"This release decides what is written; only the course can change {' '.join(words)}.",
+            f"Only the course can change {' '.join(words)}, and this is a release of it.",
             "Ask your instructor.",
         )
     if (source.name, source.edition) != (root.name, root.edition):

@@ -45,7 +45,7 @@ def test_a_release_is_of_the_courses_tracks(root, tmp_path):
     assert tito(work, "status")[0].startswith("Short: a short way   0 of 2 exercises")
     for words in (["skip", "sums"], ["reset", "double"]):
         err = tito(work, *words, code=2)[1]
-        assert f"This release decides what is written; only the course can change {words[1]}" in err
+        assert f"Only the course can change {words[1]}, and this is a release" in err
     assert "init . --track" not in tito(work, "status")[0]
     solve_from(root, work)
     assert "passed" in tito(work, "test", "--all")[0]
@@ -71,7 +71,7 @@ def test_the_wheel_of_a_release_has_its_lessons_as_a_course_of_the_same_track(ro
     assert course.open_root(tmp_path / "mine").tracks == ("short",)
     out, _ = tito(tmp_path / "mine", "status")
     assert out.startswith("Short: a short way   0 of 2 exercises")
-    assert "only the course can change" in tito(tmp_path / "mine", "skip", "sums", code=2)[1]
+    assert "Only the course can change" in tito(tmp_path / "mine", "skip", "sums", code=2)[1]
 
 
 def test_lessons_without_exercises_are_left_out_for_graders(tmp_path):

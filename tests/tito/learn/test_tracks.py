@@ -88,7 +88,7 @@ def test_the_first_lesson_may_be_given(small_course, tmp_path):
     assert "next: tito start numbers" in tito(root, "status")[0]
 
 
-BAD = [  # a command, its exit code, what is said
+BAD = [  # a command, its exit code, a part of its message
     ("init ../x --track shrot", 2, "Did you mean 'short'? There are: short, first, late, whole."),
     ("init . --track shrot", 2, "There is no track 'shrot'."),
     ("test double", 2, "numbers-double is given here.\n      To write it yourself: tito reset"),
@@ -252,7 +252,7 @@ def test_a_course_without_solutions_cannot_give_or_take(root, small_course):
         entry.script.write_text(entry.declared.released, encoding="utf-8")
     for words in (["skip", "numbers-triple"], ["reset", "numbers-double"]):
         err = tito(root, *words, code=2)[1]
-        assert f"only the course can change {words[1]}" in err
+        assert f"Only the course can change {words[1]}" in err
 
 
 def test_a_zip_of_other_exercises_is_refused(root, small_course, tmp_path):

@@ -52,7 +52,7 @@ def test_changes_add_and_take_away(tracked):
     )
 
 
-BAD = [  # what stands in tracks.toml instead, the line, what is said
+BAD = [  # a change of tracks.toml, the line that is named, the message
     (("sums", "sume"), 4, "no lesson and no exercise 'sume'"),
     (("numbers triple", "numbers total"), 4, "Lesson numbers has no exercise 'total'"),
     (('"sums"', '"sums", "sums total"'), 4, "sums-total is on the track twice"),
