@@ -73,14 +73,38 @@ def difference(found, wanted, relative=0, absolute=0):
     'should be 0 at (30,), yours is 30: 25% of its numbers are wrong'
     """
     digits = 6 if shown(found) != shown(wanted) else 17
+    seen = pattern(found, wanted)
     if wanted.size <= 20:
-        return f"should be {shown(wanted, digits)}, yours is {shown(found, digits)}"
+        return f"should be {shown(wanted, digits)}, yours is {shown(found, digits)}{seen}"
     wrong = ~np.isclose(found, wanted, relative, absolute, equal_nan=True)
     at = tuple(np.argwhere(wrong)[0].tolist())
     return (
         f"should be {shown(wanted[at], digits)} at {at}, yours is {shown(found[at], digits)}: "
-        f"{wrong.mean():.0%} of its numbers are wrong"
+        f"{wrong.mean():.0%} of its numbers are wrong{seen}"
     )
+
+
+def pattern(found, wanted):
+    """How wrong numbers follow from the right ones, to end a sentence; "" if it is not seen.
+
+    >>> pattern(np.array([2, 8]), np.array([1, 4])), pattern(np.array([1, 8]), np.array([1, 4]))
+    (', twice as much', '')
+    """
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    numbers = found.dtype.kind in "iuf" and wanted.dtype.kind in "iuf" and wanted.size
+    if not numbers or not np.isfinite(wanted).all():
+        return ""
+    right = wanted.astype("float64")
+    ways = {
+        " (did // round it down?)": np.floor(right),
+        ", with the opposite sign": -right,
+        ", twice as much": 2 * right,
+        ", half as much": right / 2,
+        ", in reverse order": right[::-1] if right.ndim else right,
+        ", transposed": right.swapaxes(-1, -2) if right.ndim > 1 else right,
+    }
+    fits = [words for words, way in ways.items() if alike(found, way, 1e-6, 1e-9)]
+    return fits[0] if fits and not alike(ways[fits[0]], right, 1e-6, 1e-9) else ""
 
 
 def because(cause):
@@ -113,12 +137,28 @@ def equal(found, wanted, case, cause=""):
     >>> equal((2, 3), [2, 3], "the shape", "a tuple is no list")
     Traceback (most recent call last):
     AssertionError: the shape should be [2, 3], yours is (2, 3): a tuple is no list
+    >>> equal([2.0], [2], "the sizes")
+    Traceback (most recent call last):
+    AssertionError: the sizes should be [2], yours is [2.0]: whole numbers, as int
     """
     kinds = (tuple, list, dict, str, type(None))
     kind = type(wanted) if isinstance(wanted, kinds) else object
-    assert isinstance(found, kind) and found == wanted, (
-        f"{case} should be {wanted!r}, yours is {found!r}{because(cause)}"
-    )
+    is_equal = isinstance(found, kind) and found == wanted
+    if is_equal and has_other_numbers(found, wanted):
+        is_equal, cause = False, "whole numbers, as int"
+    seen = "" if is_equal or isinstance(wanted, kinds) else pattern(found, wanted)
+    assert is_equal, f"{case} should be {wanted!r}, yours is {found!r}{seen}{because(cause)}"
+
+
+def has_other_numbers(found, wanted):
+    """Whether one of two equal values has something else where the other has whole numbers."""
+    if type(wanted) is int:
+        return np.asarray(found).dtype.kind not in "iu"
+    if isinstance(wanted, dict):
+        return any(has_other_numbers(found[key], other) for key, other in wanted.items())
+    if isinstance(wanted, (tuple, list)):
+        return any(has_other_numbers(one, other) for one, other in zip(found, wanted))
+    return False
 
 
 def refused(call, case, kind=ValueError, contains=(), cause=""):
@@ -149,8 +189,12 @@ list
             f"{text}{because(cause)}"
         )
         return text
+    except Exception as error:
+        out = f"raises {type(error).__name__}: {error}"
+    else:
+        out = f"gives {out}"
     names = " or ".join(kind.__name__ for kind in kinds)
-    assert False, f"{case} should raise {names}; yours gives {out}{because(cause)}"
+    assert False, f"{case} should raise {names}; yours {out}{because(cause)}"
 
 
 # What wrong code usually raises.
