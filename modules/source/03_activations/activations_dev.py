@@ -124,12 +124,13 @@ print("weights and bias", best.round(6) + 0)
 print("outputs", (columns @ best).round(6))
 
 # %% [markdown]
-# The output is one half for every input. No other weights can do better. Points are called
-# *linearly separable* if a straight line has all points with one answer on one side, and all
-# others on the other side, and these four are not. For every affine $f$ with one output,
-# $f(0,0) + f(1,1) = f(0,1) + f(1,0)$, because both sides equal $w_1 + w_2 + 2b$. But XOR needs
-# two low numbers on the left side of this equation and two high numbers on the right. More
-# layers cannot change this, because two affine maps in a row are one affine map.
+# The output is one half for every input. Could other weights, with a larger squared error,
+# classify all four points? They could not, because the points are not *linearly separable*: no
+# straight line has the squares on one side and the circles on the other. For every affine $f$
+# with one output, $f(0,0) + f(1,1) = f(0,1) + f(1,0)$, because both sides equal $w_1 + w_2 +
+# 2b$. But XOR needs two low numbers on the left side of this equation and two high numbers on
+# the right. More layers cannot change this, because two affine maps in a row are one affine
+# map.
 #
 # ## ReLU
 #
