@@ -252,7 +252,8 @@ for z, *row in zip(logits, unclipped, clipped_12, clipped_7):
 # digits were lost in the sigmoid, and clipping cannot restore them.
 
 # %% [markdown]
-# So do not compute $p$ at all. Insert the formula of the sigmoid into the loss and simplify:
+# So do not compute $p$ at all. Insert the formula of the sigmoid into the loss and simplify. Do
+# this once on paper, because the code afterwards is only one line:
 #
 # $$-y \log p - (1 - y) \log(1 - p) = \log(1 + e^z) - zy.$$
 #
@@ -262,7 +263,7 @@ for z, *row in zip(logits, unclipped, clipped_12, clipped_7):
 
 # %% [markdown]
 # One problem is left: the derivative at $z = 0$, where untrained networks start. The derivative
-# of the loss is $p - y$, so at 0 it must be $1/2 - y$. Your formula has three parts. At 0, the
+# of the loss is $p - y$, so at 0 it must be $1/2 - y$. The formula has three parts. At 0, the
 # part $-zy$ contributes $-y$. The logarithm contributes 0, because `abs` has the derivative 0
 # there by convention. So $\max(z, 0)$ must contribute 1/2.
 #
@@ -366,10 +367,10 @@ for name, loss, look, place in (("cross-entropy", cross_entropy_of_yes, "C0-", (
 # go to 0 at the right.
 
 # %% [markdown]
-# Now train with your own losses: start at $z = -8$ and repeat steps of size 1 against the
+# Now train with both losses: start at $z = -8$ and repeat steps of size 1 against the
 # derivative until "yes" is the likelier answer. These are the steps of the first picture:
 
-# %%
+# %% tags=["payoff"]
 def steps_until_yes(loss, z=-8.0):
     """How many steps of size 1 against the derivative take the logit z above 0."""
     for step in range(5000):
