@@ -652,7 +652,8 @@ check("limits")
 # The model gets the questions and never the labels. `Tensor(x)` in `work_of` copies them, so a
 # model that writes into its input does not change the questions of the next entry.
 #
-# **Task.** Write `judge`.
+# **Task.** Write `judge`. It is the longest exercise of the lesson: write it for an entry that
+# works first, and add the `try` last.
 
 # %% The referee's verdict exercise="judge"
 #| export
@@ -770,7 +771,7 @@ check("report")
 # The competition: one event for all, one for small entries, one for entries with little work,
 # and one on fresh digits. Predict who has rank 1 on fresh digits.
 
-# %% tags=["answer", "explained"]
+# %% tags=["answer", "explained", "payoff"]
 events = {"public": (x_test, y_test, {}),
           "under 5 kB": (x_test, y_test, {"bytes": 5000, "accuracy": 0.95}),
           "under 2 MFLOP": (x_test, y_test, {"flops": 2_000_000, "accuracy": 0.95}),
