@@ -254,6 +254,7 @@ def test_a_short_text_is_trained_with_dropout_and_patience_and_the_best_weights_
     assert trainer.epoch < 9 and int(np.argmin(bits)) == trainer.epoch - 3
     again = training.held_out_bits(trainer.model, text.tried_ids, text.characters)
     assert again == pytest.approx(min(bits))
+    assert text.tried_ids[:9].tolist() == text.choice_ids[:9].tolist(), "not of the final score"
 
 
 @pytest.mark.slow

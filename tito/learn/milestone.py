@@ -112,11 +112,12 @@ class Milestone:
 
     def figures(self, measured: Figures) -> dict[str, str]:
         """{name: a measured number as it is shown}: from 0 to 1 it is a share, such as 98.3%,
-        unless `at_most` has its name.
+        unless it is an int or `at_most` has its name.
         """
         return {
-            name: f"{value:.1%}" if 0 <= value <= 1 and name not in self.at_most else f"{value:.4g}"
+            name: f"{value:.1%}" if is_share and name not in self.at_most else f"{value:.4g}"
             for name, value in measured.items()
+            for is_share in [isinstance(value, float) and 0 <= value <= 1]
         }
 
 
