@@ -180,7 +180,8 @@ class _Page:
             return ExerciseState("new", [], points)
         if tested.get(exercise.id) != self.hashes.get(exercise.id):
             return ExerciseState("edited", [], points)
-        return ExerciseState("wrong" if failed else "right", failed, points)
+        wrong = any(c.points and checks.get(c.id) != "passed" for c in visible)
+        return ExerciseState("wrong" if wrong else "right", failed, points)
 
     def exercise(self, cell: Cell, exercise: Exercise) -> str:
         state = self.states[exercise.name]

@@ -22,8 +22,8 @@ from tito.errors import WorkError
 from tito.lesson import cells
 from tito.lesson.checks import IMPORTS
 from tito.lesson.course import Entry
-from tito.lesson.lesson_format import MARK, Exercise, Lesson, stub
-from tito.lesson.outcome import LeftOut, clean
+from tito.lesson.lesson_format import MARK, Exercise, Lesson
+from tito.lesson.outcome import UNWRITTEN, LeftOut, clean
 
 LONGEST = 120  # characters in an import line before it is folded
 LONGEST_LINE = 200  # characters of a learner's line that is shown
@@ -182,11 +182,12 @@ def _copied_stubs(
     """
     found = []
     for exercise in lesson.exercises:
-        line, names = stub(lesson.name, exercise.name), set(_names_of(exercise))
+        names = set(_names_of(exercise))
         holders = [c for c in source.exported if names and names <= set(DEFINED.findall(c.source))]
-        written = [cell for cell in holders if line not in cell.source]
-        if written and len(holders) > len(written):
-            found += [(c, written[-1], exercise) for c in holders if line in c.source]
+        stubs = [c for c in holders if exercise.id in UNWRITTEN.findall(c.source)]
+        written = [cell for cell in holders if cell not in stubs]
+        if written:
+            found += [(cell, written[-1], exercise) for cell in stubs]
     return found
 
 
@@ -573,12 +574,11 @@ def _is_ours(text: str) -> bool:
 
 def _written(text: str, declared: Lesson) -> set[str]:
     """Ids of the exercises that a module's text holds, written."""
-    names = set(DEFINED.findall(text))
+    names, unread = set(DEFINED.findall(text)), UNWRITTEN.findall(text)
     return {
         exercise.id
         for exercise in declared.exercises
-        if stub(declared.name, exercise.name) not in text
-        and names.issuperset(DEFINED.findall(exercise.cell.source))
+        if exercise.id not in unread and names.issuperset(DEFINED.findall(exercise.cell.source))
     }
 
 

@@ -125,15 +125,16 @@ def _exercises(verdict: Verdict, groups: Groups) -> list[RenderableType]:
     """The exercises: right, waiting or unwritten ones on a line each; others with their checks."""
     if verdict.partial:
         return [_exercise(name, checks) for name, checks in groups.items()]
-    right = [name for name, checks in groups.items() if all(c.passed for c in checks)]
+    right = [name for name, checks in groups.items() if not any(c.costs_points for c in checks)]
+    noted = [name for name in right if not all(c.passed for c in groups[name])]
     to_write = [name for name in groups if name in verdict.stubs]
     head = Text(f"{count(len(right), 'exercise')} right", "green")
-    if right and len(right) + len(to_write) == len(groups):  # nothing between the two
+    if right and not noted and len(right) + len(to_write) == len(groups):
         return [head.append(f", {len(to_write)} to write", "dim") if to_write else head]
     parts: list[RenderableType] = [head] if right else []
     waiting: dict[str | None, list[str]] = {}
     for name, checks in groups.items():
-        if name in right or name in to_write:
+        if name in right and name not in noted or name in to_write:
             continue
         if all(c.unwritten or c.waits for c in checks):
             waiting.setdefault(checks[0].waits or checks[0].unwritten, []).append(name)

@@ -16,7 +16,7 @@ LOOP = """\
     for _ in range(2):
         total = total + x
     return total"""
-STUB = '    raise NotImplementedError("exercise numbers-double is yours'
+STUB = '    raise NotImplementedError("yours to write: tito hint numbers-double'
 
 
 @pytest.fixture

@@ -314,7 +314,7 @@ def test_a_check_that_waits_for_another_exercise_says_which(entry):
     output = "needs exercise numbers-double, which is not written yet"
     assert [c.status for c in result.checks] == ["unwritten"] * 3
     assert (result.checks[2].message, result.checks[2].unwritten) == (output, "numbers-double")
-    assert result.checks[0].message.startswith("exercise numbers-double is yours to write")
+    assert result.checks[0].message.startswith("yours to write: tito hint numbers-double")
     assert (result.verdict, result.reason) == (
         "failed",
         "3 cannot run until you write what they need.",

@@ -183,7 +183,7 @@ def test_what_is_left_to_do_is_one_sentence(statuses, behind, said):
 
 
 def test_only_the_stubs_own_error_is_unwritten():
-    output = "exercise numbers-double is yours to write: tito hint numbers double"
+    output = "yours to write: tito hint numbers-double"
     assert outcome.unwritten_exercise("NotImplementedError", output) == "numbers-double"
     assert outcome.unwritten_exercise("ValueError", output) is None
     assert outcome.unwritten_exercise("NotImplementedError", "later") is None
