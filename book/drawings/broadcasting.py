@@ -1,4 +1,4 @@
-"""Broadcasting: two shapes aligned at their right ends, and what is repeated; lesson 01. A reader
+"""Broadcasting: two shapes aligned at their right ends, and what is repeated; lesson 02. A reader
 can type two shapes.
 """
 

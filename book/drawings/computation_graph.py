@@ -1,7 +1,7 @@
 """Computation graphs whose values and gradients are filled in step by step: two expressions of
-lesson 05, and that of the page "How autograd works".
+lesson 01, and that of the page "How autograd works".
 
-The Values of lesson 05 compute them, and the Variables of lesson 06 agree.
+The Values of lesson 01 compute them, and the Variables of lesson 06 agree.
 """
 
 import operator

@@ -1,4 +1,4 @@
-"""A fully connected layer as shapes, and a bias of the wrong shape; lesson 03, whose `linear`
+"""A fully connected layer as shapes, and a bias of the wrong shape; lesson 04, whose `linear`
 computes the outputs.
 """
 

@@ -1,5 +1,5 @@
 """Forward mode beside reverse mode, line by line of a function; lesson 17, whose `Dual`s carry the
-tangents, and lesson 05, whose `Value`s propagate the gradients.
+tangents, and lesson 01, whose `Value`s propagate the gradients.
 """
 
 import math

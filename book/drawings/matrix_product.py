@@ -1,4 +1,4 @@
-"""A matrix product, one element at a time; lesson 01, whose Tensor computes it."""
+"""A matrix product, one element at a time; lesson 02, whose Tensor computes it."""
 
 import numpy as np
 from figure import Figure, Panel, hint, number, slider

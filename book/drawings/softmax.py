@@ -1,4 +1,4 @@
-"""Softmax: logits, their exponentials, probabilities; lesson 02, whose `softmax` it is. Logits are
+"""Softmax: logits, their exponentials, probabilities; lesson 03, whose `softmax` it is. Logits are
 float32, so that a large one overflows.
 """
 

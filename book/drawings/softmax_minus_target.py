@@ -1,4 +1,4 @@
-"""The derivative of cross-entropy, softmax minus target; lesson 04, whose `cross_entropy` gives the
+"""The derivative of cross-entropy, softmax minus target; lesson 05, whose `cross_entropy` gives the
 loss and, by the engine, the gradient. It stands in lesson 06 again, with the rule.
 """
 

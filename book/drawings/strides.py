@@ -1,4 +1,4 @@
-"""Strides: where an element stands in memory; lesson 01, whose `strides_of` gives the strides."""
+"""Strides: where an element stands in memory; lesson 02, whose `strides_of` gives the strides."""
 
 import numpy as np
 from figure import Figure, Panel, choice, hint

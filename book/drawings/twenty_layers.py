@@ -1,5 +1,5 @@
 """A signal through twenty random layers, for five sizes of the weights and three activation
-functions; lesson 03, whose `linear` computes the layers.
+functions; lesson 04, whose `linear` computes the layers.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
 """Cross-entropy and squared error of one probability, and a logit that goes down each of them;
-lesson 04, whose losses give the values and whose derivatives are those of the engine.
+lesson 05, whose losses give the values and whose derivatives are those of the engine.
 """
 
 import numpy as np

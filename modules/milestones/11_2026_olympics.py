@@ -2,7 +2,7 @@
 
 Large models are compared on leaderboards. Some leaderboards were misled: by models that had
 seen the test, by differences that were only luck, and by results that could not be computed
-again. Here the referee of lesson 23 judges seven models that read digits: on the public test,
+again. Here the referee of lesson 25 judges seven models that read digits: on the public test,
 on fresh digits, and with a limit of bytes. Then come the cheats: forged and missing rows, a
 program inside the weights, a file that becomes huge, weights of `nan`, and a wrong size. The
 referee has to find all of them.

@@ -43,7 +43,7 @@ class Event:
     """A test with its rules.
 
     kind    "digits" or "text"
-    limits  see `broken_limits` of lesson 23; for texts, flops are those for one character
+    limits  see `broken_limits` of lesson 25; for texts, flops are those for one character
     by      what decides: "accuracy", "bits", "bytes" or "flops"
     """
 

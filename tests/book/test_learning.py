@@ -121,10 +121,10 @@ def test_what_the_page_shows_of_watch_is_what_the_lesson_asks_draws_and_is_calle
     code = " ".join(asked.source.partition("  # alt:")[0].split())
     for part in (
         f"{asked.heading} {code} {asked.question} your prediction? (enter to see)",
-        f"picture .tito/results/01_tensor/row-major-order-and-strides-...-1-0.svg {asked.alt}",
+        f"picture .tito/results/02_tensor/row-major-order-and-strides-...-1-0.svg {asked.alt}",
     ):
         assert part in words
-    assert "open  modules/source/01_tensor/tensor_dev.py\n" in PAGE
+    assert "open  modules/source/02_tensor/tensor_dev.py\n" in PAGE
 
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")

@@ -162,7 +162,7 @@ def site(tmp_path_factory):
             folder=folder,
             pages=pages,
             address=address,
-            lesson="lessons/02_activations.html",
+            lesson="lessons/03_activations.html",
             section=next(
                 p for p in pages if "activations/" in p and "Hint 1" in text_of(folder / p)
             ),
@@ -251,8 +251,8 @@ def test_an_explanation_is_folded_with_its_answer(site):
 # A page of each form: axe-core looks at these in every mode, at others in one mode in turn.
 FORMS = """
     index.html search.html?q=gradient autograd.html performance.html glossary.html glossary/s.html
-    teaching.html commands.html lessons/01_tensor.html lessons/05_backprop/topological-order.html
-    lessons/01_tensor/broadcasting.html milestones/04_1998_digits_cnn.html
+    teaching.html commands.html lessons/02_tensor.html lessons/01_backprop/topological-order.html
+    lessons/02_tensor/broadcasting.html milestones/04_1998_digits_cnn.html
 """.split()
 MODES = ["light", "dark", "phone"]
 
@@ -481,7 +481,7 @@ def test_search_finds_broadcast(open_page):
     assert "01. Tensor" in first.inner_text() and first.locator("mark").count()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/lessons/01_tensor/broadcasting.html*")
+    page.wait_for_url("**/lessons/02_tensor/broadcasting.html*")
 
 
 def test_the_box_of_the_search_with_results_breaks_no_rule_of_axe(open_page):
@@ -529,14 +529,14 @@ def test_learners_questions_lead_to_their_answers(open_page, site):
 # Written by a reader who had not seen the index, with the lessons or pages that answer them.
 NEW_QUESTIONS = {
     "nan after few steps": "08_training",
-    "shapes cannot be broadcast": "01_tensor",
-    "why zero_grad": "08_training 05_backprop 07_optimizers 06_autograd",
-    "softmax overflow": "02_activations 04_losses",
-    "requires_grad": "06_autograd 01_tensor from_pytorch 03_layers",
-    "dead relu": "02_activations",
+    "shapes cannot be broadcast": "02_tensor",
+    "why zero_grad": "08_training 01_backprop 07_optimizers 06_autograd",
+    "softmax overflow": "03_activations 05_losses",
+    "requires_grad": "06_autograd 02_tensor from_pytorch 04_layers",
+    "dead relu": "03_activations",
     "how to start lesson": "learning",
     "go back to older version of my code": "learning",
-    "BCEWithLogitsLoss": "04_losses from_pytorch",
+    "BCEWithLogitsLoss": "05_losses from_pytorch",
     "learning rate too big": "00_descent 07_optimizers 08_training 17_differentiation",
     "max pooling backward": "10_convolutions",
     "unknown words in tokenizer": "12_tokenization",
@@ -545,7 +545,7 @@ NEW_QUESTIONS = {
     "batchnorm eval mode": "11_normalization",
     "overfiting": "08_training",
     "kv cache": "16_generation",
-    "int8 scale zero point": "21_quantization",
+    "int8 scale zero point": "23_quantization",
     "students copying each other": "teaching teaching_questions",
     "extend deadline for one student": "teaching teaching_questions",
 }
@@ -571,7 +571,7 @@ PLACES = {
     "what is a logit": "softmax cross-entropy",
     "skip a lesson": "commands learning",
     "gradient of max": "10_convolutions 06_autograd",
-    "he initialization": "03_layers",
+    "he initialization": "04_layers",
     "causal mask": "14_attention",
     "top p sampling": "16_generation",
     "weight decay adamw": "07_optimizers",
@@ -645,12 +645,12 @@ def test_drawings_are_in_their_lessons_and_react(open_page, site):
     drawn = {name: scripts for name, scripts in drawn.items() if scripts}
     assert drawn["autograd.html"] == ["computation_graph"]
     assert sum(map(len, drawn.values())) > 5
-    page = open_page("lessons/05_backprop/the-backward-pass.html")
+    page = open_page("lessons/01_backprop/the-backward-pass.html")
     figure = page.locator("figure.drawing")
     assert figure.locator("figcaption").inner_text().startswith("Every node")
     figure.get_by_role("button", name="Backward pass").click()
     assert figure.locator('[data-key="grad a text"]').text_content() == "grad -17"
-    page = open_page("lessons/02_activations/softmax.html", viewport={"width": 390, "height": 844})
+    page = open_page("lessons/03_activations/softmax.html", viewport={"width": 390, "height": 844})
     for panel in page.locator("figure.drawing svg[role]").all():  # a smaller one has smaller text
         assert panel.bounding_box()["width"] == float(panel.get_attribute("width"))
 

@@ -108,7 +108,7 @@ def runs(tmp_path_factory):
     for name in ("modules", "tinytorch"):
         shutil.copytree(REPOSITORY / name, folder / name)
     shutil.copy(REPOSITORY / "tito.toml", folder)
-    lesson = folder / "modules" / "source" / "01_tensor" / "checks.py"
+    lesson = folder / "modules" / "source" / "02_tensor" / "checks.py"
     programs = base / "programs"
     programs.mkdir()
     for name, words in (("python", ""), ("tito", " -m tito")):

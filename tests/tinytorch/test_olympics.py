@@ -1,4 +1,4 @@
-"""Lesson 23: entries in files, and a whole competition that is verified."""
+"""Lesson 25: entries in files, and a whole competition that is verified."""
 
 import numpy as np
 import pytest

@@ -59,7 +59,7 @@ def ask(python, *words, cwd, **variables):
 
 def test_a_script_gets_the_package_of_the_root_it_lies_in(python, tmp_path):
     mine, other = make_root(tmp_path / "mine"), make_root(tmp_path / "other")
-    script = mine / "modules" / "source" / "01_tensor" / "tensor_dev.py"
+    script = mine / "modules" / "source" / "02_tensor" / "tensor_dev.py"
     script.parent.mkdir(parents=True)
     script.write_text(WHOSE, encoding="utf-8")
     for cwd in (mine, other, tmp_path, script.parent):

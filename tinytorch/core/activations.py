@@ -1,4 +1,4 @@
-# From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
+# From modules/source/03_activations/activations_dev.py by `tito export`; edit that file, not this one.
 # checksum: 7e9d22cf4832b4f4
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 

@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 8d17fc0ce255dfe7
+# checksum: 321e96d64dffd9df
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -191,7 +191,7 @@ class LearnedPositions(Module):
 
     context    int: the longest sequence
     embed_dim  int: D
-    rng        a NumPy Generator, a seed, or None for the generator of lesson 03
+    rng        a NumPy Generator, a seed, or None for the generator of lesson 04
 
     forward takes x of shape (B, T, D) and returns x plus the first T rows of the weight.
     ValueError when T is larger than the context; the message contains both.
@@ -401,7 +401,7 @@ class MultiHeadAttention(Module):
     bias       whether the two layers have biases
     causal     True: a position looks at itself and the positions before it only
     rotary     True: queries and keys are rotated by `rope`; embed_dim / num_heads must be even
-    rng        a NumPy Generator, a seed, or None for the generator of lesson 03
+    rng        a NumPy Generator, a seed, or None for the generator of lesson 04
 
     forward takes x of shape (B, T, D), and attn_mask, None or a mask as in `masked_softmax`
     that broadcasts to (B, heads, T, T). With causal=True, a position looks only where both

@@ -1,4 +1,4 @@
-# From modules/source/05_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
+# From modules/source/01_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
 # checksum: 158209f6b7475817
 """Backpropagation: Compute the gradient of a network in one backward pass, and train it."""
 

@@ -1,4 +1,4 @@
-# From modules/source/22_compression/compression_dev.py by `tito export`; edit that file, not this one.
+# From modules/source/24_compression/compression_dev.py by `tito export`; edit that file, not this one.
 # checksum: d86a091f7b373138
 """Compression: Fewer numbers: pruning, low rank, LoRA, averages of weights, distillation."""
 

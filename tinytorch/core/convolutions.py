@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: bfa37aac0e494afa
+# checksum: cf7eaae9a6304c53
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -311,7 +311,7 @@ class Conv2d(Module):
     bias          whether the layer has a bias, one number for each output channel
     init          returns the initial weights, called as init(fan_in, fan_out, rng, shape):
                   xavier_uniform, he_normal, ...
-    rng           a NumPy Generator, a seed, or None for the generator of lesson 03
+    rng           a NumPy Generator, a seed, or None for the generator of lesson 04
 
     .weights      Variable of shape (out_channels, in_channels, kernel height, kernel width);
                   also named .weight

@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 8a80fe1f418b9267
+# checksum: 5d52bf12901a246d
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import math
@@ -27,7 +27,7 @@ def sample(logits, rng=None):
 
     logits   Tensor or array of shape (B, V); a token with the logit -inf is never drawn.
              ValueError, with the row, if a row holds nan, inf or only -inf
-    rng      a NumPy Generator, a seed, or None for the shared generator of lesson 03; the rows
+    rng      a NumPy Generator, a seed, or None for the shared generator of lesson 04; the rows
              are drawn independently
     returns  Tensor of shape (B,), int64
 

@@ -1,4 +1,4 @@
-# From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
+# From modules/source/04_layers/layers_dev.py by `tito export`; edit that file, not this one.
 # checksum: 853257de12786e04
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 

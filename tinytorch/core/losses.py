@@ -1,4 +1,4 @@
-# From modules/source/04_losses/losses_dev.py by `tito export`; edit that file, not this one.
+# From modules/source/05_losses/losses_dev.py by `tito export`; edit that file, not this one.
 # checksum: 25fe7ab3582ec0f9
 """Losses: Mean squared error and cross-entropy, correct for logits of any size."""
 

@@ -1,4 +1,4 @@
-# From modules/source/23_olympics/olympics_dev.py by `tito export`; edit that file, not this one.
+# From modules/source/25_olympics/olympics_dev.py by `tito export`; edit that file, not this one.
 # checksum: b21c69d0f808abf7
 """Olympics: A referee for models: Pareto fronts, Wilson intervals, results you can verify."""
 

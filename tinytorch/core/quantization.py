@@ -1,4 +1,4 @@
-# From modules/source/21_quantization/quantization_dev.py by `tito export`; edit that file, not this one.
+# From modules/source/23_quantization/quantization_dev.py by `tito export`; edit that file, not this one.
 # checksum: a62d04ecfa77f9b2
 """Quantization: Fewer bits for each weight, and what is really gained."""
 

@@ -1,4 +1,4 @@
-# From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
+# From modules/source/02_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
 # checksum: 07941b742f76d850
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 

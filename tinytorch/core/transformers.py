@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 154a82b1be245ff1
+# checksum: fc79db47937d7c33
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -241,7 +241,7 @@ def decay_groups(model, weight_decay):
 
 
 def gelu_forward(x, saved):
-    """The GELU of lesson 02 as one operation: 0.5 x (1 + t) with
+    """The GELU of lesson 03 as one operation: 0.5 x (1 + t) with
     t = tanh(c (x + 0.044715 x^3)) and c = sqrt(2 / pi).
 
     x        ndarray of floats, any shape; not changed
@@ -297,7 +297,7 @@ derivative(gelu_forward, gelu_rule)
 
 
 class GELU(Activation):
-    """`gelu_forward` as a module: elementwise, smooth. Until it is written, lesson 02's `gelu`.
+    """`gelu_forward` as a module: elementwise, smooth. Until it is written, lesson 03's `gelu`.
 
     >>> GELU()(Tensor([-1000.0, 0.0, 1000.0]))
     Tensor([  -0.,    0., 1000.])

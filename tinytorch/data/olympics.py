@@ -1,4 +1,4 @@
-"""The models, the given entries and the digits of lesson 23.
+"""The models, the given entries and the digits of lesson 25.
 
 An entry is data: arrays with names, and a few numbers that choose a model from a fixed list. No
 code of the person who made the entry ever runs. `python -m tinytorch.data.olympics FILE` trains the

@@ -1,4 +1,4 @@
-"""Train the small GPT that comes with the package anew, on the novels, with lessons 01 to 15:
+"""Train the small GPT that comes with the package anew, on the novels, with lessons 02 to 15:
 `python -m tinytorch.data.small_gpt FILE`, in about three CPU minutes.
 """
 

@@ -1,4 +1,4 @@
-"""The mean absolute error, under PyTorch's names. What it computes with is built in lesson 04."""
+"""The mean absolute error, under PyTorch's names. What it computes with is built in lesson 05."""
 
 from tinytorch.core.losses import as_float_tensor, as_target, reduce_losses
 from tinytorch.support.arguments import OptionsOnly

@@ -1,4 +1,4 @@
-"""What lesson 02 draws: decision boundaries, and probabilities as bars."""
+"""What lesson 03 draws: decision boundaries, and probabilities as bars."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What lesson 05 draws: computation graphs of numbers, and the decision boundary of a network.
+"""What lesson 01 draws: computation graphs of numbers, and the decision boundary of a network.
 
 The lesson opens with that boundary before any of its code is written; at its end the learner's
 network, started from the same parameters, draws it again. It also measures the time of a gradient.

@@ -1,4 +1,4 @@
-"""What lesson 22 draws and measures: zeros, bytes and losses of compressed models; the texts of a
+"""What lesson 24 draws and measures: zeros, bytes and losses of compressed models; the texts of a
 pruned GPT; the inputs of layers; and the teacher of the distillation.
 """
 

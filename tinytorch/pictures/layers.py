@@ -1,4 +1,4 @@
-"""What lesson 03 draws: signals in random networks; layers and networks."""
+"""What lesson 04 draws: signals in random networks; layers and networks."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What lesson 04 draws: the gradient of cross-entropy."""
+"""What lesson 05 draws: the gradient of cross-entropy."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What lesson 23 draws: places, fronts, intervals with shared ranks, and a board."""
+"""What lesson 25 draws: places, fronts, intervals with shared ranks, and a board."""
 
 import numpy as np
 

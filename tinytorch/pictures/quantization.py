@@ -1,4 +1,4 @@
-"""What lesson 21 draws and measures: grids of integers, errors, sizes and times; and the texts of a
+"""What lesson 23 draws and measures: grids of integers, errors, sizes and times; and the texts of a
 GPT whose weights are rounded.
 """
 

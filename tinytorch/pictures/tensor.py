@@ -1,4 +1,4 @@
-"""What lesson 01 draws: digits and the answers of a network, strides, broadcasting, the channels of
+"""What lesson 02 draws: digits and the answers of a network, strides, broadcasting, the channels of
 a picture, and matrix products.
 """
 

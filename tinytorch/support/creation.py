@@ -127,7 +127,7 @@ def rand(*shape, rng=None, dtype=np.float32, requires_grad=False):
 
 def random_generator(rng):
     """`rng`, or without one the generator of the layers lesson, which has the seed."""
-    from tinytorch.core.layers import generator  # late: lesson 01 needs no random numbers
+    from tinytorch.core.layers import generator  # late: lesson 02 needs no random numbers
 
     return generator(rng)
 

@@ -249,7 +249,7 @@ def draw_graph(tensor, /, **names):
 def label_of(x, name=None):
     """The lines of the box of a tensor, a number or an array: name or operation, with shape or
     number; and, where there can be one, its gradient."""
-    import numpy as np  # late: the graphs of lesson 05 need no NumPy
+    import numpy as np  # late: the graphs of lesson 01 need no NumPy
 
     from tinytorch.support.forward import name_of
 

@@ -110,7 +110,7 @@ class TrainingState:
 
 
 def is_cross_entropy(loss):
-    """Whether a loss is the cross-entropy of lesson 04, as a function or as an object."""
+    """Whether a loss is the cross-entropy of lesson 05, as a function or as an object."""
     names = {getattr(loss, "__name__", ""), *(kind.__name__ for kind in type(loss).__mro__)}
     return bool(names & {"cross_entropy", "CrossEntropyLoss"})
 

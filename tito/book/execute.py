@@ -63,7 +63,7 @@ class Job:
 def run_all(
     root: Root, package: Package, cache: Path, report: Callable[[str, int, int], None]
 ) -> dict[str, dict[str, Any]]:
-    """{page: its outputs} of every lesson and every milestone, pages such as "lessons/01_tensor".
+    """{page: its outputs} of every lesson and every milestone, pages such as "lessons/02_tensor".
 
     Outputs of a lesson: {number of a cell, as a string: outputs, as in a notebook}. Outputs of a
     milestone: {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs}.

@@ -44,7 +44,7 @@ Lessons = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[LESSON]...",
-        help="Names or numbers: tensor, 1, 01 or 01_tensor; 1-10 for several.",
+        help="Names or numbers: tensor, 1, 01 or 02_tensor; 1-10 for several.",
     ),
 ]
 Tasks = Annotated[
@@ -56,7 +56,7 @@ Tasks = Annotated[
 ]
 Lesson = Annotated[
     str | None,
-    typer.Argument(metavar="LESSON", help="A name or number: tensor, 1, 01 or 01_tensor."),
+    typer.Argument(metavar="LESSON", help="A name or number: tensor, 1, 01 or 02_tensor."),
 ]
 Module = Annotated[
     str | None,

@@ -1,9 +1,9 @@
 """The demonstrations of a lesson: cells that print or draw with the code just written. This module
 finds them, decides which have to run, and saves their results.
 
-.tito/results/05_backprop/results.json    {key of the demonstration: {"text", "pictures": names}}
-.tito/results/05_backprop/the-chain-rule-c4f1-0-0.svg    its pictures, named for their section
-.tito/results/05_backprop/index.html      the page of the lesson (lesson_page.py), once it was read
+.tito/results/01_backprop/results.json    {key of the demonstration: {"text", "pictures": names}}
+.tito/results/01_backprop/the-chain-rule-c4f1-0-0.svg    its pictures, named for their section
+.tito/results/01_backprop/index.html      the page of the lesson (lesson_page.py), once it was read
 
 A key changes when the code changes. So a demonstration with a saved result need not run again.
 """

@@ -2,7 +2,7 @@
 
 It shows the prose with its formulas, the code of the learner's file, what each demonstration
 printed and drew in the last test, and which exercises are right. It is one file,
-`.tito/results/05_backprop/index.html`, beside the pictures that it shows, so it needs no server.
+`.tito/results/01_backprop/index.html`, beside the pictures that it shows, so it needs no server.
 While the page is open, it looks every second at `version.js` beside it, and loads itself again at
 the same place when the lesson was tested.
 

@@ -2,7 +2,7 @@
 
     manifest.json                                   the files, the course,
                                                     and the results of the local test
-    modules/source/01_tensor/tensor_dev.py, .ipynb  the lesson files, as they are
+    modules/source/02_tensor/tensor_dev.py, .ipynb  the lesson files, as they are
 
 A zip may come from anywhere. So `restore` accepts only zips as `submit` writes them: lesson files
 with known names, within limits, that match the hashes of the manifest. Overwritten files are saved

@@ -1,6 +1,6 @@
 """A learner's workspace, created from a course, with a copy of every lesson as released.
 
-modules/source/01_tensor/tensor_dev.py    the learner's
+modules/source/02_tensor/tensor_dev.py    the learner's
 tinytorch/                                exported from it
 .tito/pristine/                           the lessons as released: what the
                                           checks are, what `reset` brings back

@@ -80,7 +80,7 @@ class Root:
         if not entries:
             raise UsageError(
                 f"There is no lesson in {declared}.",
-                "A lesson is a file like 01_tensor/tensor_dev.py.",
+                "A lesson is a file like 02_tensor/tensor_dev.py.",
             )
         return entries
 
@@ -114,7 +114,7 @@ class Root:
     def select(self, words: Sequence[str]) -> "dict[Entry, list[Exercise]]":
         """{lesson: its exercises that were named, none for all of it}, in the order of the words.
 
-        words  lessons (tensor, 1, 01_tensor), ranges of lessons (1-10), and exercises: by their id
+        words  lessons (tensor, 1, 02_tensor), ranges of lessons (1-10), and exercises: by their id
                (tensor-strides), by their name after their lesson (tensor strides), or by a name
                that only one lesson has
 

@@ -72,7 +72,7 @@ def parse_lesson(source: Source, checks_source: Source, facts: str, hints_text: 
     match = FOLDER.fullmatch(source.path.parent.name)
     if not match:
         raise UsageError(
-            f"{source.path}: the folder should be named like 01_tensor.", "Rename the folder."
+            f"{source.path}: the folder should be named like 02_tensor.", "Rename the folder."
         )
     number, name = int(match[1]), match[2]
     module = _module(source, name)

@@ -1,4 +1,4 @@
-// A fully connected layer: touch an output, and what it is computed from is marked. The outputs are those of lesson 03's `linear`
+// A fully connected layer: touch an output, and what it is computed from is marked. The outputs are those of lesson 04's `linear`
 // (book/drawings/dense.py).
 drawing("dense", (drawn) => {
   const setting = (name) => drawn.value(`${drawn.name}-${name}`);

@@ -1,5 +1,5 @@
 // Forward mode beside reverse mode, line by line of a function: the input can be changed. `steps` of book/drawings/dual_numbers.py
-// computes the same with lesson 17's Dual and lesson 05's Value; what an operation uses is a name, or a number.
+// computes the same with lesson 17's Dual and lesson 01's Value; what an operation uses is a name, or a number.
 drawing("dual_numbers", (drawn) => {
   const COLUMNS = ["value", "tangent", "gradient"];
   const setting = `${drawn.name}-function`;

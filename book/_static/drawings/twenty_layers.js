@@ -1,4 +1,4 @@
-// A signal through twenty layers: the fifteen states were computed by lesson 03's functions (book/drawings/twenty_layers.py).
+// A signal through twenty layers: the fifteen states were computed by lesson 04's functions (book/drawings/twenty_layers.py).
 drawing("twenty_layers", (drawn) => {
   const { stds, layers, map, states } = drawn.state;
   const activation = `${drawn.name}-activation`;

@@ -391,12 +391,11 @@ print(f"{days:,.0f} days for one step, on this machine")
 
 # %% [markdown]
 # In lesson 15 you train the GPT for 3,000 steps, in about two minutes. Two ideas make the steps
-# so much faster. **Backpropagation** (lesson 05) computes all partial derivatives in about
-# twice the time that one loss takes. **Arrays** (lesson 01) compute thousands of numbers in one
+# so much faster. **Backpropagation** (lesson 01) computes all partial derivatives in about
+# twice the time that one loss takes. **Arrays** (lesson 02) compute thousands of numbers in one
 # call of fast compiled code.
 #
-# The next lesson is 01, `tensor`. If you want to write backpropagation first, do lesson 05,
-# `backprop`, next: it needs only this lesson.
+# The next lesson is 01, `backprop`.
 #
 # ## Look back
 #

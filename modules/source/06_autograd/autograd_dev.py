@@ -22,8 +22,8 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 # loss. At the end, your autograd trains a network like the one in the picture. Because nothing
 # in its code refers to that network, it works for any other.
 #
-# **You need** 01 (Tensor), 04 (losses) and 05, which did this for single numbers; for the last
-# section also 02 (activations) and 03 (layers). **You write** the rules of the operations, the
+# **You need** 01, which did this for single numbers, 02 (Tensor) and 05 (losses); for the last
+# section also 03 (activations) and 04 (layers). **You write** the rules of the operations, the
 # backward pass, a gradient check, `no_grad` and `Function`. (The names imported next are
 # explained where they are used; `tinytorch.support.forward` has operations on arrays.)
 
@@ -48,7 +48,7 @@ from tinytorch.support.graph_drawing import draw_graph
 # %% [markdown]
 # ## Recording operations
 #
-# To compute gradients, we must know how each number was computed. In lesson 01, the last line
+# To compute gradients, we must know how each number was computed. In lesson 02, the last line
 # of `apply` was given: it calls `record(out, op, inputs, arrays, options)`. If an input
 # requires a gradient, `record` sets `out.requires_grad = True` and gives `out` a `creator` with
 # these fields:
@@ -91,7 +91,7 @@ while z.creator is not None:
 # %% [markdown]
 # ## Vector-Jacobian products
 #
-# Lesson 05 stored the local derivative of each operation with respect to each of its inputs, a
+# Lesson 01 stored the local derivative of each operation with respect to each of its inputs, a
 # single number. On tensors, an input or output consists of many numbers. The **Jacobian** of a
 # function is the matrix of the partial derivatives of every output number with respect to every
 # input number. For `exp` of a million numbers it has $10^{12}$ entries, nearly all of them 0.
@@ -181,7 +181,7 @@ for name, rule in zip("xy", table.rules_of(z, g)):
 # the sum over all three uses, and may be passed on to `x` only after all three have been added.
 # So the backward pass handles `h` after everything that was computed *from* it.
 #
-# The order is the *topological order* of lesson 05: `z` first, and every result before the
+# The order is the *topological order* of lesson 01: `z` first, and every result before the
 # results that it was computed from. The function for tensors is given. It works like yours:
 # collect the results, each once, and sort them so that the newest comes first;
 # `creator.created` counts the operations. A leaf has no rule to apply, so leaves are left out.
@@ -380,7 +380,7 @@ draw_graph(z, x=x, y=y)
 #
 # A wrong rule raises no error; the network just trains badly, perhaps for weeks. A **gradient
 # check** compares the gradient of the backward pass with a *finite difference*: it changes one
-# input a little and measures how the output changes, without any rule. How little? Lesson 02
+# input a little and measures how the output changes, without any rule. How little? Lesson 03
 # compared steps for $x^3$. The next picture shows two errors for $e^x$ at 1: of the one-sided
 # difference $(f(x + h) - f(x)) / h$ and of the central difference of lesson 00,
 # $(f(x + h) - f(x - h)) / (2h)$. Predict the best step $h$ for each. (The step becomes smaller
@@ -405,7 +405,7 @@ axes.invert_xaxis();
 
 # %% [markdown]
 # Small steps are bad because the difference of two nearly equal numbers loses digits (as in the
-# variance of lesson 01), and large steps because the function curves. The central difference
+# variance of lesson 02), and large steps because the function curves. The central difference
 # cancels the curvature. With $h = 10^{-5}$ in float64 about ten of its digits are right; in
 # float32 only about two would be.
 #
@@ -531,7 +531,7 @@ def seed_gradient(tensor, gradient=None):
     ### END SOLUTION
 
 # %% [markdown]
-# `Tensor.backward` of lesson 01 calls the following function. It adds the gradient of each leaf
+# `Tensor.backward` of lesson 02 calls the following function. It adds the gradient of each leaf
 # to the leaf's `.grad`: if you call it for two losses, `.grad` holds the sum of both gradients.
 # The array that becomes `.grad` must belong to this leaf alone: if anything else refers to `g`,
 # `is_exclusive(g)` is False and the leaf gets a copy.
@@ -991,7 +991,7 @@ check("matmul")
 # ## Switching recording off
 #
 # Evaluating a network, or updating its weights, needs results and no gradients; a graph would
-# cost time and memory for nothing. `recording.on` of lesson 01 says whether operations of this
+# cost time and memory for nothing. `recording.on` of lesson 02 says whether operations of this
 # thread are recorded. When a `no_grad` block ends, also by an exception, `recording.on` must
 # have the value that it had before the block.
 #
@@ -1033,7 +1033,7 @@ check("no-grad")
 
 # %% [markdown]
 # A second thread goes on recording, because each thread has its own `recording.on`.
-# To **detach** a tensor means to take its values out of the graph: `x.detach()` of lesson 01 is
+# To **detach** a tensor means to take its values out of the graph: `x.detach()` of lesson 02 is
 # a tensor with the same memory and no creator, through which no gradient flows. Predict the
 # gradient of $x \cdot \mathrm{detach}(x)$ at 3, and that of $x \cdot x$.
 
@@ -1131,7 +1131,7 @@ print("graph retained:  ", kilobytes_held(lambda: chain(backward, retain_graph=T
 #
 # ## Fused operations
 #
-# Lesson 04 made cross-entropy one operation, although it could be composed of a maximum, a
+# Lesson 05 made cross-entropy one operation, although it could be composed of a maximum, a
 # difference, an exponential, a sum and a logarithm. Each of these would have a rule and an
 # array to keep. Fused into one operation, they have one short rule. The loss of a row is
 # $\log \sum_j e^{z_j} - \sum_j t_j z_j$ with target $t$; its derivative with respect to $z_j$
@@ -1168,7 +1168,7 @@ print((4 * scores.grad).round(3))  # the loss is a mean over 4 rows
 # ## Training a network
 #
 # Now your autograd trains a network like the one in the first picture. The network consists of
-# layers from lessons 02 and 03, written before there were any gradients. Each step computes the
+# layers from lessons 03 and 04, written before there were any gradients. Each step computes the
 # loss and its gradient, and moves every weight a little against it (*gradient descent*).
 # Predict the accuracy before training.
 

@@ -19,7 +19,7 @@ figure = plot_learning_curve(example_history())
 # survives a power failure in epoch 59, and two more tools choose a learning rate and find out
 # why a loss is `nan`.
 #
-# **You need** 03 (layers), 04 (losses), 06 (autograd) and 07 (optimizers). **You write** the
+# **You need** 04 (layers), 05 (losses), 06 (autograd) and 07 (optimizers). **You write** the
 # training step, metrics, gradient accumulation, evaluation mode, early stopping, the training
 # loop, checkpoints, and two tools that find out why a network does not learn.
 
@@ -442,7 +442,7 @@ print("training:", partly_frozen[1].training)
 # function with one `yield` into such a block: the code before the `yield` runs when the block
 # begins, the code after it when the block ends. If the block raises an exception, Python raises
 # it again at the `yield`. Code that must run even after an error goes into the `finally:` of a
-# `try:` around the `yield`. `model.modules()` (lesson 03) lists the model and all its
+# `try:` around the `yield`. `model.modules()` (lesson 04) lists the model and all its
 # submodules.
 #
 # **Task.** Write `evaluation_mode`.
@@ -862,7 +862,7 @@ figure = regions(trainer.model, "weights of the best epoch", other=model)
 #
 # Early stopping is not the only way against overfitting. **Regularization** is everything that
 # restricts a model in order to improve its generalization, even if it fits the training set
-# less well. Early stopping is one form; weight decay (lesson 07) and dropout (lesson 03) are
+# less well. Early stopping is one form; weight decay (lesson 07) and dropout (lesson 04) are
 # others. The next cell trains a model with only 3 hidden units, and the large model without
 # regularization, with weight decay, and with dropout. Predict: which of these four models
 # underfits, and which has the lowest validation loss?

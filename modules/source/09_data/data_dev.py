@@ -38,7 +38,7 @@ draw_accuracies(comparison)
 # write the functions that prepare data, and at each step you check that no example was lost,
 # duplicated or damaged.
 #
-# **You need** 01 (Tensor), and from 03 (Layers) the random-number generator. **You write**
+# **You need** 02 (Tensor), and from 04 (Layers) the random-number generator. **You write**
 # datasets, splits, batches, a data loader, standardization, augmentation, a parser for a binary
 # file format, and prefetching in a thread.
 
@@ -567,7 +567,7 @@ print(loader, "first", shapes[0], "last", shapes[-1])
 # ## Standardization
 #
 # While the loader delivers examples as they are, the next sections change them. Initial weights
-# are chosen for inputs with mean 0 and standard deviation 1 (lesson 03). Raw images have other
+# are chosen for inputs with mean 0 and standard deviation 1 (lesson 04). Raw images have other
 # means and standard deviations, and these differ between channels, such as red, green and blue.
 # **Standardization** subtracts the mean of each channel and divides by its standard deviation,
 # so that the result has mean 0 and standard deviation 1. (`Normalize` is its usual name in

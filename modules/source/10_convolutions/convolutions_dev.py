@@ -47,7 +47,7 @@ figure = draw_maps([house(), *feature_maps], ["house", *kernels])
 # image, and then also recognizes them in the right half, where it has never seen one, while a
 # fully connected network with 9,540 parameters cannot.
 #
-# **You need** 01 (Tensor), 03 (Layers), 04 (Losses) and 06 (Autograd). **You write** the
+# **You need** 02 (Tensor), 04 (Layers), 05 (Losses) and 06 (Autograd). **You write** the
 # convolution as loops, and again as a matrix product that is thousands of times as fast. Then
 # you write its gradients, the layer `Conv2d` and pooling, and compute receptive fields, FLOPs.
 
@@ -651,7 +651,7 @@ print(f"convolution: {8 * 5 * 5 + 8:,}   fully connected: {28**2 * 8 * 24**2 + 8
 
 # %% [markdown]
 # The scale of the initial weights depends on `fan_in`, the number of inputs that one output
-# depends on, and `fan_out`, the number of outputs that one input contributes to (lesson 03). In
+# depends on, and `fan_out`, the number of outputs that one input contributes to (lesson 04). In
 # a convolution, one output depends on all pixels of one window. Ignoring stride and edges, a
 # pixel is in as many windows as the kernel has positions. For `Conv2d(3, 8, 5)`, predict both
 # numbers before you write the code.
@@ -669,7 +669,7 @@ class Conv2d(Module):
     bias          whether the layer has a bias, one number for each output channel
     init          returns the initial weights, called as init(fan_in, fan_out, rng, shape):
                   xavier_uniform, he_normal, ...
-    rng           a NumPy Generator, a seed, or None for the generator of lesson 03
+    rng           a NumPy Generator, a seed, or None for the generator of lesson 04
 
     .weights      Variable of shape (out_channels, in_channels, kernel height, kernel width);
                   also named .weight

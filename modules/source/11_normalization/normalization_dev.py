@@ -36,14 +36,14 @@ figure = plot_lines({name: (STEPS, losses) for name, losses in LOSSES.items()}, 
 # Every large network of today uses both, because they make networks of a hundred and more
 # layers possible.
 #
-# **You need** 03 (Layers), 06 (Autograd), 08 (Training), 09 (Data) and 10 (Convolutions). **You
+# **You need** 04 (Layers), 06 (Autograd), 08 (Training), 09 (Data) and 10 (Convolutions). **You
 # write** a measurement of signals, normalization over any axes, layer norm as one operation
 # with its gradients, batch norm with its two modes, RMS norm and residual connections.
 
 # %% [markdown]
 # ## Signals in deep networks
 #
-# In lesson 03 you chose initial weights so that a layer keeps the scale of its input. If the
+# In lesson 04 you chose initial weights so that a layer keeps the scale of its input. If the
 # scale is a little wrong, every layer repeats the error: a factor of 0.7 per layer is a factor
 # of 0.0008 after 20 layers. To see this, we measure the *standard deviation* of the outputs of
 # each layer.
@@ -637,7 +637,7 @@ for training in (True, False):
 #
 # The layer computes two different functions, and its attribute `training` selects one of them.
 # This is why results change if you forget `model.eval()`. Its running statistics are *buffers*
-# (lesson 03): saved in the state dict, but not learned. `register_buffer(name, array)` makes
+# (lesson 04): saved in the state dict, but not learned. `register_buffer(name, array)` makes
 # one.
 #
 # **Task.** Write `BatchNorm`: create its attributes, and call `batch_norm` in `forward`.

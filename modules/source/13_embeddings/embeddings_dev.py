@@ -33,7 +33,7 @@ draw_models(MODELS)
 # vector of numbers for each letter. Large language models also begin with such vectors, and are
 # measured in the same bits.
 #
-# **You need** 03 (Layers), 04 (Losses), 06 (Autograd), 07 (Optimizers) and 12 (Tokenization).
+# **You need** 04 (Layers), 05 (Losses), 06 (Autograd), 07 (Optimizers) and 12 (Tokenization).
 # **You write** bigram counts, sampling, bits per character, windows, the embedding with its
 # gradient, a window model, a recurrent model, nearest neighbours and an n-gram model.
 
@@ -214,7 +214,7 @@ print([letters.decode(sample_bigram(nothing, start=0, stop=0, rng=rng)) for _ in
 #
 # ## Bits per character
 #
-# How good is a model? Lesson 04 measured it by the cross-entropy: the mean of $-\ln p$, where
+# How good is a model? Lesson 05 measured it by the cross-entropy: the mean of $-\ln p$, where
 # $p$ is the probability that the model gave to the token that really came next. With the
 # natural logarithm the unit is the nat; with the logarithm to base 2 it is the bit. A
 # compressor that uses the model's probabilities needs about this many bits per token to store

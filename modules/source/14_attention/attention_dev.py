@@ -33,7 +33,7 @@ figure = draw_map(learned_weights, predictions, letters, "", ("letter", "predict
 # picture has learned to compare positions. Attention is the core of the transformer, the next
 # lesson.
 #
-# **You need** 02 (Activations), 03 (Layers), 06 (Autograd) and 13 (Embeddings). **You write**
+# **You need** 03 (Activations), 04 (Layers), 06 (Autograd) and 13 (Embeddings). **You write**
 # scaled dot-product attention with its masks, three ways to mark positions, multi-head
 # attention as one operation with its own gradient, and attention in chunks. (Imported names are
 # explained where used.)
@@ -195,7 +195,7 @@ check("causal-mask")
 # would spread to the loss and to every parameter. We therefore set the weights of such a row to
 # 0, and a query that sees nothing gets the result 0.
 #
-# **Task.** Write `masked_softmax`. You may use `softmax` of lesson 02. A mask may be an array
+# **Task.** Write `masked_softmax`. You may use `softmax` of lesson 03. A mask may be an array
 # or a Tensor; for both, `operand(mask).dtype` gives its dtype.
 
 # %% Softmax with a mask exercise="masked-softmax"
@@ -243,7 +243,7 @@ check("masked-softmax")
 # Here $Q$ has shape (Tq, d), $K$ (Tk, d), $V$ (Tk, e) and $M$ (Tq, Tk). A bool mask becomes an
 # $M$ that is 0 where a query may look, and $-\infty$ where it may not. Row $i$ of the result,
 # of shape (Tq, e), belongs to query $i$. Batch axes may precede all of these shapes. *Dropout*
-# (lesson 03) is applied to the weights: `dropout(weights, p)`.
+# (lesson 04) is applied to the weights: `dropout(weights, p)`.
 #
 # **Task.** Write `scaled_dot_product_attention` with `attention_scores`, `causal_mask` and
 # `masked_softmax`. The lines that check the arguments and raise the ValueErrors are given.
@@ -549,7 +549,7 @@ class LearnedPositions(Module):
 
     context    int: the longest sequence
     embed_dim  int: D
-    rng        a NumPy Generator, a seed, or None for the generator of lesson 03
+    rng        a NumPy Generator, a seed, or None for the generator of lesson 04
 
     forward takes x of shape (B, T, D) and returns x plus the first T rows of the weight.
     ValueError when T is larger than the context; the message contains both.
@@ -652,7 +652,7 @@ check("rope")
 #
 # Divide the numbers *of each position* among the heads. An array of shape (T, D) could also be
 # reshaped to (heads, T, D / heads) directly, but this is wrong: a reshape keeps the row-major
-# order (lesson 01), so most numbers would be in the wrong head, or in the row of another
+# order (lesson 02), so most numbers would be in the wrong head, or in the row of another
 # position:
 
 # %%
@@ -941,7 +941,7 @@ class MultiHeadAttention(Module):
     bias       whether the two layers have biases
     causal     True: a position looks at itself and the positions before it only
     rotary     True: queries and keys are rotated by `rope`; embed_dim / num_heads must be even
-    rng        a NumPy Generator, a seed, or None for the generator of lesson 03
+    rng        a NumPy Generator, a seed, or None for the generator of lesson 04
 
     forward takes x of shape (B, T, D), and attn_mask, None or a mask as in `masked_softmax`
     that broadcasts to (B, heads, T, T). With causal=True, a position looks only where both

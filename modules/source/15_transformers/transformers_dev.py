@@ -50,7 +50,7 @@ for seconds, text in SAMPLES.items():
 # test text, and the difference in size is what the test text needs. `tito milestone run gpt`,
 # the milestone after this chapter, does such a run with your code.
 #
-# **You need** 02 to 04 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
+# **You need** 03 to 05 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
 # and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** the
 # transformer block, a GPT and its initialization, the functions that train it, GELU as one
 # operation, two tests of a trained model, and the formulas for its size and its cost.
@@ -90,7 +90,7 @@ draw_block(embed_dim=64, hidden=256)
 # separately. The first layer widens the vector, usually to four times its length, and the
 # second brings it back. Two thirds of the weights of a block belong to this network.
 #
-# The activation function of a GPT is the GELU of lesson 02.
+# The activation function of a GPT is the GELU of lesson 03.
 #
 # **Task.** Write `feed_forward`. With `dropout=0`, leave the dropout layer out: it would draw a
 # mask in every step without any effect.
@@ -488,7 +488,7 @@ def text_batch(ids, batch, context, rng):
 check("text-batch")
 
 # %% [markdown]
-# The loss is the cross-entropy of lesson 04, averaged over all positions of all windows. Our
+# The loss is the cross-entropy of lesson 05, averaged over all positions of all windows. Our
 # cross-entropy takes the classes along the last axis, where the logits of a GPT have them.
 # (PyTorch's takes them along the second axis, so the logits are reshaped there.)
 #
@@ -718,7 +718,7 @@ figure = plot_losses(curves, smooth=10, top=6,
 #
 # ## GELU as one operation
 #
-# The model trains. Next, we make its training step cheaper. The GELU of lesson 02 is composed
+# The model trains. Next, we make its training step cheaper. The GELU of lesson 03 is composed
 # of nine Tensor operations. Each of them creates an array in the forward pass and another one
 # in the backward pass. We measure a block of the milestone on 8 windows of 64 tokens, forward
 # and backward, and then its GELU alone. Predict which share of the time GELU takes.
@@ -764,7 +764,7 @@ print(f"block {whole:.1f} ms, its GELU {part:.1f} ms: {part / whole:.0%}")
 # %% GELU as one operation exercise="gelu"
 #| export
 def gelu_forward(x, saved):
-    """The GELU of lesson 02 as one operation: 0.5 x (1 + t) with
+    """The GELU of lesson 03 as one operation: 0.5 x (1 + t) with
     t = tanh(c (x + 0.044715 x^3)) and c = sqrt(2 / pi).
 
     x        ndarray of floats, any shape; not changed
@@ -824,7 +824,7 @@ derivative(gelu_forward, gelu_rule)
 
 
 class GELU(Activation):
-    """`gelu_forward` as a module: elementwise, smooth. Until it is written, lesson 02's `gelu`.
+    """`gelu_forward` as a module: elementwise, smooth. Until it is written, lesson 03's `gelu`.
 
     >>> GELU()(Tensor([-1000.0, 0.0, 1000.0]))
     Tensor([  -0.,    0., 1000.])
@@ -842,7 +842,7 @@ check("gelu")
 
 # %% [markdown]
 # The class `GELU` in the exercise's cell applies your operation. It has the same name as the
-# class of lesson 02, so `feed_forward` now builds its networks with it. Predict: by what factor
+# class of lesson 03, so `feed_forward` now builds its networks with it. Predict: by what factor
 # is it faster than the composed function? How many operations does each of them record?
 
 # %% tags=["answer", "explained"]

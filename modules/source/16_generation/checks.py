@@ -330,7 +330,7 @@ def test_the_token_that_crosses_p_is_kept():
     for shift in (1e4, -1e4):
         case, cause = (
             f"top_p([2, 1, 0] + {shift:g}, 0.7)",
-            "softmax of lesson 02 does not overflow",
+            "softmax of lesson 03 does not overflow",
         )
         keeps(top_p(np.array([2.0, 1.0, 0.0]) + shift, 0.7), case, [1, 1, 0], cause)
 

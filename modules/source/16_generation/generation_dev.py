@@ -64,7 +64,7 @@ def sample(logits, rng=None):
 
     logits   Tensor or array of shape (B, V); a token with the logit -inf is never drawn.
              ValueError, with the row, if a row holds nan, inf or only -inf
-    rng      a NumPy Generator, a seed, or None for the shared generator of lesson 03; the rows
+    rng      a NumPy Generator, a seed, or None for the shared generator of lesson 04; the rows
              are drawn independently
     returns  Tensor of shape (B,), int64
 
@@ -126,7 +126,7 @@ draw_choices({prompt: choices(prompt) for prompt in prompts})
 # %% [markdown]
 # ## Temperature
 #
-# Lesson 02 divided logits by a *temperature* $t$: below 1, the probable tokens become more
+# Lesson 03 divided logits by a *temperature* $t$: below 1, the probable tokens become more
 # probable; above 1, less. Divide the logits, before the softmax, and only once.
 #
 # As $t$ goes to 0, the largest logit gets all the probability. **Greedy decoding** always takes
@@ -420,7 +420,7 @@ draw_attention_rows(["It", "is", "a", "tru", "th", "un"])
 # seen, for each of its layers. Its memory is allocated once, for `context` tokens, and a
 # counter for each layer says how many of these places are filled.
 #
-# **Task.** Write `append`. The given line turns `k` and `v` into arrays. `wrap` of lesson 01
+# **Task.** Write `append`. The given line turns `k` and `v` into arrays. `wrap` of lesson 02
 # turns an array into a Tensor without copying it.
 
 # %% The key-value cache exercise="kv-cache"

@@ -676,7 +676,7 @@ scores = totals[row, token] / 2
 return wrap(self.keys[layer, :, :, :end].copy()), wrap(self.values[layer, :, :, :end])
 
 # %% top-p mistake exp-of-the-logits: Writes softmax as exp divided by its sum, which overflows.
-#> softmax of lesson 02 does not overflow
+#> softmax of lesson 03 does not overflow
 #- ordered = np.take_along_axis(softmax(logits).data, order, axis=-1)
 ordered = np.take_along_axis(np.exp(logits.data), order, axis=-1)
 ordered = ordered / ordered.sum(axis=-1, keepdims=True)

@@ -160,7 +160,7 @@ print(f"process_time has steps of at most {np.median(steps):.0e} s: use {clock._
 # in 95 % of all experiments. The bootstrap's interval is the middle 95 % of the resampled
 # medians.
 #
-# **Task.** Write `median_interval`. `generator(rng)` of lesson 03 returns a NumPy Generator,
+# **Task.** Write `median_interval`. `generator(rng)` of lesson 04 returns a NumPy Generator,
 # whose method `choice` draws with replacement.
 
 # %% The interval of the median exercise="median-interval"
@@ -377,7 +377,7 @@ draw_intervals(comparisons(program, time.perf_counter, np.random.default_rng(0))
 # chapter. The number of red intervals is above each column.
 
 # %% [markdown]
-# From now on we use the interleaved method. GELU (lesson 02) contains $x^3$, which can be
+# From now on we use the interleaved method. GELU (lesson 03) contains $x^3$, which can be
 # written in two ways in NumPy. Predict the ratio of their times.
 
 # %% tags=["answer", "explained"]
@@ -410,7 +410,7 @@ print("x**3 takes {:.1f} to {:.1f} times as long".format(
 # scores of 2d FLOPs each. Then d numbers are sums of T weighted values, 2T FLOPs each. Together
 # that is 4 T d FLOPs for d numbers of the result, so 4T for each of them.
 #
-# `result_shape` is given, and uses functions of lessons 01 and 10. `math.prod(shape)` is the
+# `result_shape` is given, and uses functions of lessons 02 and 10. `math.prod(shape)` is the
 # number of elements of an array.
 
 # %%
@@ -694,7 +694,7 @@ print(f"64 MB: {low:.2f} to {high:.2f} times as long with new memory")
 #
 # A model runs hundreds of operations, so a program must record them. A **profiler** is a
 # program that records how much time and memory each part of another program needs. Every
-# operation on Tensors goes through one function, `run(op, arrays, options)` of lesson 01. So it
+# operation on Tensors goes through one function, `run(op, arrays, options)` of lesson 02. So it
 # is enough to replace this function while a `with` block runs. Python calls `__enter__` at the
 # start of the block, and `__exit__` at its end, also after an error. The function lives in the
 # module `tinytorch.core.tensor`, imported here as `engine`.
@@ -1094,7 +1094,7 @@ check("amdahl")
 # Even if a part of 90 % afterwards takes no time at all, the whole is only 10 times as fast.
 #
 # A test on a feed-forward network of lesson 15: we replace its GELU, composed of single
-# operations as in lesson 02, by the fused one of lesson 15. Four measurements in one race give
+# operations as in lesson 03, by the fused one of lesson 15. Four measurements in one race give
 # the share of GELU, its speed-up, and the speed-up of the whole. Predict the last one from the
 # first two; `amdahl` does the same.
 

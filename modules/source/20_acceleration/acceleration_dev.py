@@ -21,7 +21,7 @@ figure = plot_ladder(quick_ladder(rounds=3))
 
 # %% [markdown]
 # The first program is composed of simple operations, such as `+` and `exp`. The second one uses
-# the *fused* operations of lessons 04, 11, 14 and 15: cross-entropy, layer norm, attention and
+# the *fused* operations of lessons 05, 11, 14 and 15: cross-entropy, layer norm, attention and
 # GELU are one operation each, with its own gradient rule. The third one is the same as the
 # second, but the C library manages its memory differently. In this chapter you find out why
 # that matters so much, and you write four more ways to save time or memory: matrix products in
@@ -1150,7 +1150,7 @@ print(f"float16 takes {low:.0f} to {high:.0f} times as long as float32")
 
 # %% [markdown]
 # NumPy has no fast float16 product: it uses a plain loop that converts each number. Here fewer
-# bits save bytes but no time, and lesson 21 uses that.
+# bits save bytes but no time, and lesson 23 uses that.
 #
 # ## What NumPy cannot do
 #

@@ -1,4 +1,4 @@
-"""The models, the given entries and the digits of lesson 23."""
+"""The models, the given entries and the digits of lesson 25."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_quantized_weights_are_decoded_within_half_a_step(bits):
 
 def test_four_bits_hold_numbers_from_minus_8_to_7_two_to_a_byte():
     q = np.arange(-8, 7).astype("int8")
-    assert pack_bits(np.int8([5, -3, 7]), 4).tolist() == [213, 7]  # as pack4 of lesson 21
+    assert pack_bits(np.int8([5, -3, 7]), 4).tolist() == [213, 7]  # as pack4 of lesson 23
     scale = np.ones(1, "float32")
     again = decoded({"q": pack_bits(q, 4), "q:scale": scale}, {"q": (15,)})
     assert len(pack_bits(q, 4)) == 8 and again["q"].tolist() == q.tolist()

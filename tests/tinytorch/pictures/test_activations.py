@@ -1,4 +1,4 @@
-"""The pictures of lesson 02."""
+"""The pictures of lesson 03."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The pictures of lesson 05."""
+"""The pictures of lesson 01."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""The pictures of lesson 22, and what its chapter measures with."""
+"""The pictures of lesson 24, and what its chapter measures with."""
 
 import numpy as np
 

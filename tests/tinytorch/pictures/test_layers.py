@@ -1,4 +1,4 @@
-"""The pictures of lesson 03."""
+"""The pictures of lesson 04."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The picture of lesson 04."""
+"""The picture of lesson 05."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The pictures of lesson 23."""
+"""The pictures of lesson 25."""
 
 from svg_contents import assert_on_page
 

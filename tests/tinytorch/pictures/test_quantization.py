@@ -1,4 +1,4 @@
-"""The pictures of lesson 21, and the texts and times that it prints."""
+"""The pictures of lesson 23, and the texts and times that it prints."""
 
 import numpy as np
 from svg_contents import assert_on_page, cells

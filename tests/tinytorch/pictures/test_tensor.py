@@ -1,4 +1,4 @@
-"""The pictures of lesson 01."""
+"""The pictures of lesson 02."""
 
 import re
 

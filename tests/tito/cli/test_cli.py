@@ -384,7 +384,7 @@ def test_init_from_anywhere_uses_the_course_that_tito_came_with(tmp_path):
     out, _ = tito(tmp_path, "init", "mine")
     assert (
         "TinyTorch" in out
-        and (tmp_path / "mine" / "modules" / "source" / "01_tensor" / "tensor_dev.py").exists()
+        and (tmp_path / "mine" / "modules" / "source" / "02_tensor" / "tensor_dev.py").exists()
     )
 
 

@@ -353,5 +353,5 @@ def test_the_folder_gives_number_and_name(tmp_path):
         "02_sums",
     )
     path = tmp_path / "x_Numbers" / "Numbers_dev.py"
-    with pytest.raises(TitoError, match="named like 01_tensor"):
+    with pytest.raises(TitoError, match="named like 02_tensor"):
         parse_lesson(cells.parse(path, NUMBERS), cells.parse(path, NUMBERS_CHECKS), NUMBERS_FACTS)

@@ -1,4 +1,4 @@
-"""Pairs of submissions, on lesson 02 of this course: where answers are shortest, honest learners
+"""Pairs of submissions, on lesson 03 of this course: where answers are shortest, honest learners
 look most alike.
 """
 
@@ -219,8 +219,10 @@ def test_hostile_text_is_escaped_and_bounded(tmp_path, text):
             f"{submission.student} is too long" in note for note in notes
         )
     written = similarity.write(tmp_path / "pages", found, 0.1, [])
-    assert [pair.page for pair, _ in found] == ["02-ada--bob.html"] and len(written) == 2
-    page = (tmp_path / "pages" / "02-ada--bob.html").read_text(encoding="utf-8")
+    assert [pair.page for pair, _ in found] == [f"{ENTRY.number:02}-ada--bob.html"] and len(
+        written
+    ) == 2
+    page = (tmp_path / "pages" / f"{ENTRY.number:02}-ada--bob.html").read_text(encoding="utf-8")
     assert len(page) < 2_000_000 and "<script" not in page and "<img" not in page
     assert not set(page) & set("\x1b\u202e\u2066")
 
@@ -229,7 +231,7 @@ def test_the_page_marks_what_both_have_and_not_what_the_course_gives(tmp_path):
     hand_in(tmp_path / "class", ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)))
     found, _ = similarity.compare_class([ENTRY], read_works(tmp_path / "class", [ENTRY]))
     similarity.write(tmp_path / "pages", found, similarity.THRESHOLD, [])
-    page = (tmp_path / "pages" / "02-ada--copier.html").read_text(encoding="utf-8")
+    page = (tmp_path / "pages" / f"{ENTRY.number:02}-ada--copier.html").read_text(encoding="utf-8")
     marked = re.findall(r"<mark>(.*?)</mark>", page, re.S)
     assert "return w1 @ w2, b1 @ w2 + b2" in marked and any(
         "powers_of_e" in text for text in marked
@@ -250,7 +252,7 @@ def test_similar_as_a_table_as_json_and_as_pages(tmp_path):
     words = ("similar", tmp_path / "class", "activations", "--output", tmp_path / "pages")
     out, err = tito(REPOSITORY, *words, code=1)
     assert (
-        re.search(r"02 activations +ada +copier +\d+%", out)
+        re.search(r"03 activations +ada +copier +\d+%", out)
         and "bob" not in out
         and "activations of bad was not compared" in err
         and "3 of 4 compared." in err
@@ -261,12 +263,12 @@ def test_similar_as_a_table_as_json_and_as_pages(tmp_path):
         "activations",
         "ada",
         "copier",
-        "02-ada--copier.html",
+        f"{ENTRY.number:02}-ada--copier.html",
     )
     assert similarity.THRESHOLD <= pair["similarity"] <= 1 and pair["tokens"] >= similarity.LEAST
-    assert 'href="02-ada--copier.html"' in (tmp_path / "pages" / "index.html").read_text(
-        encoding="utf-8"
-    )
+    assert f'href="{ENTRY.number:02}-ada--copier.html"' in (
+        tmp_path / "pages" / "index.html"
+    ).read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -288,7 +290,7 @@ def test_similar_within_a_section(tmp_path):
     (tmp_path / "class.csv").write_text("student,section\nada,A\ncopier,A\nother,B\n")
     where = ("--gradebook", tmp_path / "class.db")
     tito(REPOSITORY, *where, "gradebook", "roster", tmp_path / "class.csv")
-    words = ("similar", tmp_path / "class", "2", "--section", "A", "--json")
+    words = ("similar", tmp_path / "class", "activations", "--section", "A", "--json")
     out, _ = tito(REPOSITORY, *where, *words)
     assert [(pair["one"], pair["two"]) for pair in json.loads(out)] == [("ada", "copier")]
 

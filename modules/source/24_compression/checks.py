@@ -1,4 +1,4 @@
-# The checks of lesson 22, by exercise. `check("obs")` in the chapter runs the visible ones.
+# The checks of lesson 24, by exercise. `check("obs")` in the chapter runs the visible ones.
 
 # %% setup
 import math

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 05. Backpropagation
+# # 01. Backpropagation
 #
 # In lesson 00, each training step computed the loss 50 times, twice for each of 25 parameters,
 # while the 734,336 parameters of the GPT in lesson 15 would need it 1,468,672 times.
@@ -736,7 +736,7 @@ check("power")
 # %% [markdown]
 # The other functions are given: a power with a Value as exponent, the exponential function, the
 # logarithm, the sine, and two more *activation functions*. Networks use them in the same way as
-# `tanh`; lesson 02 is about them.
+# `tanh`; lesson 03 is about them.
 #
 # - The *rectified linear unit*, `relu`, keeps positive numbers and replaces the others by 0. At
 #   0 its curve has a corner, and no derivative. By convention we use 0 there, as PyTorch does.

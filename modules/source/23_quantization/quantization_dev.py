@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 21. Quantization
+# # 23. Quantization
 #
 # A weight is usually stored as a float32, in 32 bits. How many of these bits does a network
 # need? In the picture, a small GPT that was trained on two novels continues a sentence, always
@@ -346,7 +346,7 @@ check("pack4")
 # ## A quantized layer
 #
 # A quantized matrix consists of the packed integers and their scales. Both are *buffers*
-# (lesson 03): `self.register_buffer("scale", array)` makes `self.scale` a Tensor that is saved
+# (lesson 04): `self.register_buffer("scale", array)` makes `self.scale` a Tensor that is saved
 # with the model and never learned. `dequantize` computes float32 weights each time the matrix
 # is used. If it kept the unpacked integers, 4 bits would take 12.
 #
@@ -414,7 +414,7 @@ for name, group in (("columns", None), ("groups of 32", 32)):
 # a convolution become the columns of a matrix.
 #
 # **Task.** Write `from_float` and `forward` of `QuantizedLinear`. `cls()` creates an object of
-# the class; `linear(x, weights, bias)` computes the outputs of a Dense layer, as in lesson 03.
+# the class; `linear(x, weights, bias)` computes the outputs of a Dense layer, as in lesson 04.
 
 # %% A quantized layer exercise="layer"
 #| export
@@ -556,7 +556,7 @@ check("quantize-model")
 # sum of the bytes of all arrays that are stored. Our GPT uses its table of embeddings twice:
 # for the embeddings and as its head. Because the table is stored once, it must be counted once.
 #
-# **Task.** Write `size_of`. `traverse(model)` from lesson 03 yields (path, object) for each
+# **Task.** Write `size_of`. `traverse(model)` from lesson 04 yields (path, object) for each
 # Module and each Tensor in a model, and for an object that occurs twice only once.
 
 # %% The size of a model exercise="size"
@@ -781,7 +781,7 @@ check("gptq")
 
 # %% [markdown]
 # **Calibration** means running the model on some data to measure what its layers receive. (In
-# lesson 04 the word had another meaning.) We use training text for it, and measure on other
+# lesson 05 the word had another meaning.) We use training text for it, and measure on other
 # text. Predict for the eight matrices in the blocks at 3 bits: does GPTQ make the error of the
 # *weights* larger or smaller than rounding to the nearest does? And the error of the outputs?
 

@@ -1,4 +1,4 @@
-# The checks of lesson 03, by exercise. `check("linear")` in the chapter runs the visible ones.
+# The checks of lesson 04, by exercise. `check("linear")` in the chapter runs the visible ones.
 
 # %% setup
 import math

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 03. Layers
+# # 04. Layers
 #
 # How do you build a network of many layers, and which numbers should it start with? The picture
 # shows that the second question matters. It compares three untrained networks of twenty layers
@@ -40,7 +40,7 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 # write what every deep-learning library needs: code that finds all parameters of a network,
 # saves them and loads them.
 #
-# **You need** 01 (Tensor); 02 (Activations) explains why there are activation functions
+# **You need** 02 (Tensor); 03 (Activations) explains why there are activation functions
 # between layers. **You write** `linear`, two initializations, `Dense`, `Sequential`,
 # `named_parameters`, `state_dict`, `load_state_dict` and `Dropout`.
 
@@ -199,7 +199,7 @@ plot_stds(curves, "linear layers, by the std of the weights")
 # ## Xavier initialization
 #
 # Training also computes derivatives, from the last layer back to the first (you write this in
-# lesson 05). The derivative with respect to one input of a layer is a sum with one term for
+# lesson 01). The derivative with respect to one input of a layer is a sum with one term for
 # each output that uses this input. The number of these outputs is the *fan-out*. By the
 # argument of the previous section, the variance of the derivatives stays the same from layer to
 # layer when $\mathrm{var}(w) = 1 / \text{fan-out}$. The outputs need $1 / \text{fan-in}$
@@ -1134,8 +1134,8 @@ for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
 
 # %% [markdown]
 # You can choose nine numbers by thinking, but not the 101,770 of the network for pictures. For
-# those, the next lessons measure how wrong a network is (04) and compute how each parameter
-# should change (05, 06).
+# those, the next lessons measure how wrong a network is (05) and compute how each parameter
+# should change (06).
 
 # %% [markdown]
 # ## Look back

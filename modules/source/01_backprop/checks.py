@@ -1,4 +1,4 @@
-# The checks of lesson 05, by exercise. `check("add")` in the chapter runs the visible ones.
+# The checks of lesson 01, by exercise. `check("add")` in the chapter runs the visible ones.
 
 # %% setup
 import math

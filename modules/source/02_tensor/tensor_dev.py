@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 01. Tensor
+# # 02. Tensor
 #
 # The picture below shows ten handwritten digits. Above each one is the answer of a neural
 # network, which had not seen these images before. Each image of 8 by 8 pixels is a row of 64

@@ -1,4 +1,4 @@
-# The checks of lesson 23, by exercise. `check("front")` in the chapter runs the visible ones.
+# The checks of lesson 25, by exercise. `check("front")` in the chapter runs the visible ones.
 
 # %% setup
 import hashlib

@@ -1,4 +1,4 @@
-# The checks of lesson 21, by exercise. `check("gptq")` in the chapter runs the visible ones.
+# The checks of lesson 23, by exercise. `check("gptq")` in the chapter runs the visible ones.
 
 # %% setup
 import numpy as np

@@ -1,4 +1,4 @@
-# The checks of lesson 02, by exercise. `check("relu")` in the chapter runs the visible ones.
+# The checks of lesson 03, by exercise. `check("relu")` in the chapter runs the visible ones.
 
 # %% setup
 import math

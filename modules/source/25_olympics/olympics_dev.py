@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 23. Olympics
+# # 25. Olympics
 #
 # Seven models that read handwritten digits take part in a competition. The picture shows who is
 # first, second and so on: on the 359 public test digits (left column), and on five *fresh*
@@ -34,7 +34,7 @@ figure = draw_places(right)
 #
 # In this chapter you write a **referee**: a program that reads the entries of a competition,
 # measures and ranks them, and uses only numbers that it has computed itself. The referee can
-# compare the models that you made in lessons 10 to 22.
+# compare the models that you made in lessons 10 to 24.
 #
 # **You need** 10 (Convolutions), 15 (Transformers) and 19 (Profiling). **You write** the Pareto
 # front, the Wilson interval, shared ranks, the files of entries, counted work, a report that
@@ -948,7 +948,7 @@ figure = draw_seeds({seed: [(k / 359, *accuracy_interval(k, 359)) for k in count
 # and the sizes. (`tito submit` does not include these two files: hand them in separately.) The
 # competition's events ask for the smallest model, for the least work, and for the best model
 # with at most 10,000 bytes, all on fresh digits; two more are for GPTs, scored in bits per
-# character. Which of your models from lessons 10 to 22 would you enter?
+# character. Which of your models from lessons 10 to 24 would you enter?
 #
 # ## Look back
 #

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 22. Compression
+# # 24. Compression
 #
 # How many numbers does a network need? In the picture, a small GPT that was trained on two
 # novels continues a sentence, always with the same random draws. More and more of the weights
@@ -18,9 +18,9 @@ draw_texts({f"{share:.0%} zeros": text for share, text in texts.items()})
 # %% [markdown]
 # With 50 % zeros the model still writes sentences, while at 80 % it writes pieces of words, and
 # at 90 % it repeats a few letters. **Compression** makes a model smaller: with fewer bits for
-# each number (lesson 21), or with fewer numbers. Near the end, one picture compares five ways.
+# each number (lesson 23), or with fewer numbers. Near the end, one picture compares five ways.
 #
-# **You need** 17 (Differentiation) and 21 (Quantization). **You write** pruning of weights and
+# **You need** 17 (Differentiation) and 23 (Quantization). **You write** pruning of weights and
 # neurons, masks, low-rank layers, LoRA, averages of models, and distillation.
 
 # %%
@@ -483,7 +483,7 @@ print(f"{negative:.0%} of the estimates are negative; if they count as 0: "
 # ## Moving the other weights
 #
 # How weights work together is in the other entries of the Hessian. For a whole GPT it is far
-# too large, although for one matrix there is a smaller question, the one that lesson 21 asked:
+# too large, although for one matrix there is a smaller question, the one that lesson 23 asked:
 # how much do the *outputs of this layer* change? Let $X$ be a matrix of typical inputs, one in
 # each row. When a column $w$ of the weights changes by $d$, the squared error of the outputs is
 # $|Xd|^2 = d^T H d$ with $H = X^T X$.
@@ -510,7 +510,7 @@ print(f"{negative:.0%} of the estimates are negative; if they count as 0: "
 # $$H_{KK}\, w_K = t_K$$
 #
 # where $H_{KK}$ contains the rows and columns of $H$ that belong to remaining weights. (`gptq`
-# of lesson 21 has the same idea: removing a weight is rounding it to a grid with the single
+# of lesson 23 has the same idea: removing a weight is rounding it to a grid with the single
 # number 0. But rounding one row moves the later rows, so `gptq` goes one by one.)
 #
 # **Task.** Write the end of `obs_prune`: the saliency, the mask, and the solution for each
@@ -805,7 +805,7 @@ figure = draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": 
 # again.
 #
 # **Task.** Write the three methods of `LoRA`. A Variable that is an attribute is a parameter
-# (lesson 03); a Tensor that requires no gradient is not. `tensor.detach()` is such a Tensor,
+# (lesson 04); a Tensor that requires no gradient is not. `tensor.detach()` is such a Tensor,
 # with the same numbers.
 
 # %% LoRA exercise="lora"
@@ -922,7 +922,7 @@ print(f"LoRA with rank 8 trains {lora_share:.0%} of the parameters")
 # separately, there is no reason to expect a good model. But fine-tuning starts from the old
 # weights and moves a short way, so the models between old and new weights are worth a try.
 #
-# **Task.** Write `average`, for state dicts (lesson 03).
+# **Task.** Write `average`, for state dicts (lesson 04).
 
 # %% The average of models exercise="average"
 #| export

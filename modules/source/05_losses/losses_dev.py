@@ -1,5 +1,5 @@
 # %% [markdown]
-# # 04. Losses
+# # 05. Losses
 #
 # A network is almost certain that the answer is "no": its logit is -8. The right answer,
 # however, is "yes". Below, the network is trained on this one example with two different
@@ -46,7 +46,7 @@ axes.text(1.2, 0.6, "yes");
 # smaller, it never corrects an error that the loss does not measure, and it stops where the
 # derivative is 0.
 #
-# **You need** 01 (Tensor) and 02 (Activations). **You write** `mse_loss`,
+# **You need** 02 (Tensor) and 03 (Activations). **You write** `mse_loss`,
 # `binary_cross_entropy_with_logits`, `cross_entropy` and `CrossEntropyLoss`, and the functions
 # that check their inputs. The losses of logits must be correct even for logits of 1000.
 
@@ -132,7 +132,7 @@ check("target")
 #
 # A batch has one loss for every example, or for every element, and training needs a single
 # number. The **reduction** of a loss is the operation that turns many losses into one: "mean"
-# or "sum" (as in lesson 01, over all axes). When the batch grows, the mean stays about the
+# or "sum" (as in lesson 02, over all axes). When the batch grows, the mean stays about the
 # same, but the sum grows, and with it the size of the training steps. With "none" the losses
 # are not combined, so that you can look at the worst examples.
 #

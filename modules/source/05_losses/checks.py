@@ -1,4 +1,4 @@
-# The checks of lesson 04, by exercise. `check("target")` in the chapter runs the visible ones.
+# The checks of lesson 05, by exercise. `check("target")` in the chapter runs the visible ones.
 
 # %% setup
 import numpy as np

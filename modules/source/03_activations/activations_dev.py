@@ -1,9 +1,9 @@
 # %% [markdown]
-# # 02. Activations
+# # 03. Activations
 #
 # A *layer* computes $xW + b$: it multiplies its input by a matrix of *weights* and adds a
 # *bias*. A *network* is several layers in a row. *Training* changes the weights and biases in
-# many small steps, so that the error becomes smaller (lessons 05 to 08).
+# many small steps, so that the error becomes smaller (lessons 01 and 06 to 08).
 #
 # Can a network separate the squares from the circles below? A single layer cannot, and neither
 # can a hundred layers in a row, unless there is a nonlinear function between them. The network
@@ -47,7 +47,7 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # Unless there is a nonlinear function between its layers, a network cannot have a bent
 # boundary.
 #
-# **You need** 01 (Tensor). **You write** `relu`, `sigmoid`, `tanh`, `gelu`, `softmax` and
+# **You need** 02 (Tensor). **You write** `relu`, `sigmoid`, `tanh`, `gelu`, `softmax` and
 # `log_softmax`, and the module classes `ReLU` and `Softmax`. You also choose, by hand, the
 # weights of a network that separates the four points of the picture.
 
@@ -728,7 +728,7 @@ draw_temperatures([1.0, 2.0, 4.0], [2.0, 1.0, 0.5])
 # %% [markdown]
 # ## Log-softmax
 #
-# How wrong was a prediction? Lesson 04 measures this by the logarithm of the probability that
+# How wrong was a prediction? Lesson 05 measures this by the logarithm of the probability that
 # the network gave to the correct class. For the logits 0 and -1000, the logarithms of the two
 # probabilities are 0 and -1000, correct to hundreds of digits. `float32` can store both
 # numbers. Predict what the code prints instead:
