@@ -13,6 +13,8 @@ import re
 
 import numpy as np
 
+LONG_LIST = re.compile(r"\[[-\[\]\d\s.,e+]{150,}\]")  # where shapes differ, it only hides them
+
 
 def expect(found, wanted, case, cause="", near=0, dtype=None):
     """Assert that `found`, a Tensor, an array or a number, has the shape and the numbers of
@@ -40,12 +42,14 @@ def expect(found, wanted, case, cause="", near=0, dtype=None):
         ]
         cause = "".join(likely[:1])
     assert found.shape == wanted.shape, (
-        f"{case} should have shape {wanted.shape}, yours has {found.shape}{because(cause)}"
+        f"{LONG_LIST.sub('[...]', case)} should have shape {wanted.shape}, yours has "
+        f"{found.shape}{because(cause)}"
     )
     assert dtype is None or found.dtype.name == dtype, (
         f"{case} should be {dtype}, yours is {found.dtype}{because(cause)}"
     )
     if not alike(found, wanted, relative, absolute):
+        cause = cause or relation(found, wanted)
         assert False, f"{case} {difference(found, wanted, relative, absolute)}{because(cause)}"
 
 
@@ -81,6 +85,37 @@ def difference(found, wanted, relative=0, absolute=0):
         f"should be {shown(wanted[at], digits)} at {at}, yours is {shown(found[at], digits)}: "
         f"{wrong.mean():.0%} of its numbers are wrong"
     )
+
+
+def relation(found, wanted):
+    """How each number of an array follows from the right one, in words, or "".
+
+    >>> relation(np.array([2, 4, 6]), np.array([1, 2, 3]))
+    'each of yours is 2 times the right number'
+    >>> relation(np.array([3.5, 4.5, 6.5]), np.array([1, 2, 4]))
+    'each of yours is the right number plus 2.5'
+    >>> relation(np.array([3, 2, 1]), np.array([1, 2, 3]))
+    ''
+    """
+    if wanted.dtype.kind + found.dtype.kind not in ("ff", "fi", "if", "ii"):
+        return ""
+    found, wanted = found.astype("float64").ravel(), wanted.astype("float64").ravel()
+    if (
+        len(np.unique(wanted[wanted != 0])) < 2
+        or len(wanted) < 3
+        or not np.isfinite(found).all()
+    ):
+        return ""
+    factor = found @ wanted / (wanted @ wanted)
+    near = 1e-4 * np.abs(found).max()
+    if np.allclose(found, wanted, rtol=0, atol=20 * near):
+        return ""
+    if factor and np.allclose(found, factor * wanted, rtol=0, atol=near):
+        return f"each of yours is {factor:.3g} times the right number"
+    plus = np.mean(found - wanted)
+    if np.allclose(found, wanted + plus, rtol=0, atol=near):
+        return f"each of yours is the right number plus {plus:.3g}"
+    return ""
 
 
 def because(cause):

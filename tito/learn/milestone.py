@@ -313,6 +313,13 @@ def run(
     return result
 
 
+def check_begun(root: Root, program: Milestone) -> None:
+    """Raise UsageError for a milestone of a workspace while a lesson that it needs is not begun."""
+    states = {} if root.is_course else {row.name: row.state for row in status.rows(root)}
+    if new := [name for name in program.needs if states.get(name) == "new"]:
+        raise UsageError(f"{program.name} waits for {', '.join(new)}.", f"tito start {new[0]}")
+
+
 def is_to_play(root: Root, program: Milestone, words: tuple[str, ...]) -> bool:
     """Whether these words are for using what a milestone made, and without words, whether its goal
     was reached with the package as it is.

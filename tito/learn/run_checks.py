@@ -137,6 +137,9 @@ def describe_error(
         unwritten = {"unwritten": exercise, "file": file}
         return {"status": "unwritten", "message": text, "frames": [], **unwritten}
     status, message = _known_error(error)
+    if isinstance(error, SyntaxError) and check_file and not learners:
+        message = f"The course's file {check_file} is damaged: {error.msg}. Delete it; then `tito "
+        message += "init .` brings it back."
     if not message:
         nones = none_parameters(learners[-1][0]) if learners else None
         call = call_in(error, check_file) if check_file else ""

@@ -341,10 +341,10 @@ def _record(test: LessonTest, check: CheckOutcome, event: Event) -> None:
     is_earned = check.passed and check.exercise not in test.given_up
     check.points = check.max_points if is_earned else 0
     check.where, check.arose = _where(test, event["frames"], check.exercise)
-    if check.where and check.status == "error":
+    if check.where and check.status == "error" and not event.get("missing"):
         check.message += _lower_place(test, event["frames"])
     check.output = event["output"]
-    for warning in event["warnings"]:
+    for warning in event["warnings"] if not check.passed else ():
         where, _ = _where(test, warning["frames"], check.exercise)
         check.output += f"{where}: {warning['text']}\n  {where.code}\n" if where else ""
     if check.unwritten == check.exercise and check.exercise not in test.stubs:

@@ -554,7 +554,7 @@ def write_module(
     by_hand = old is not None and not _is_ours(old)
     skipped = bool(old) and (old or "").startswith(SKIPPED.split("{")[0])
     lost = set() if skipped or not old else _written(old, module.lesson)
-    if by_hand or lost - _written(module.text, module.lesson) - _left_out(module):
+    if by_hand or lost - _written(module.text, module.lesson) - _in_file(module):
         backup = files.replace(entry.root, command, {path: module.text}, step=by_hand)
     else:
         files.write(path, module.text)
@@ -582,13 +582,18 @@ def _written(text: str, declared: Lesson) -> set[str]:
     }
 
 
-def _left_out(module: ExportedModule) -> set[str]:
-    """Ids of the exercises of which a part is left out: the learner's file has them."""
+def _in_file(module: ExportedModule) -> set[str]:
+    """Ids of the exercises that the learner's file has, though the module does not: a part is left
+    out, or what it defines was renamed.
+    """
     names = {name for one in module.left_out for name in one.names}
+    own = {cell.exercise for cell in module.source.cells if DEFINED.search(cell.source)}
     return {
         exercise.id
         for exercise in module.lesson.exercises
         if names & set(DEFINED.findall(exercise.cell.source))
+        or exercise.name in own
+        and not module.lesson.is_unwritten(exercise, module.source)
     }
 
 

@@ -184,20 +184,17 @@ def verdict_of(checks: Sequence[Outcome], left_out: Sequence[LeftOut] = ()) -> s
 
 
 def count_of(statuses: Sequence[str], behind: Sequence[str] = ()) -> str:
-    """The open checks, in a sentence: "2 of 5 checks fail, 3 cannot run until you write what they
-    need."
+    """The open checks, in a sentence: "2 of 5 checks fail, 3 wait for exercises that are not
+    written."
 
     behind  the exercises whose mistakes make further checks fail, one for each of these
     """
     wrong = sum(status not in ("passed", "unwritten", "not run") for status in statuses)
     waiting, missing = statuses.count("unwritten"), statuses.count("not run")
     parts = [f"{wrong - len(behind)} of {len(statuses)} checks fail"] * (wrong > len(behind))
-    if behind:
-        names = " and ".join(dict.fromkeys(behind))
-        parts.append(f"{len(behind)} wait{'s' * (len(behind) == 1)} for {names}")
-    if waiting:
-        need = "it needs" if waiting == 1 else "they need"
-        parts.append(f"{waiting} cannot run until you write what {need}")
+    causes = [*dict.fromkeys(behind), *["exercises that are not written"] * bool(waiting)]
+    if number := waiting + len(behind):
+        parts.append(f"{number} wait{'s' * (number == 1)} for {' and '.join(causes)}")
     parts += [f"{missing} did not run"] * bool(missing)
     return ", ".join(parts) + "." * bool(parts)
 
@@ -242,6 +239,8 @@ def explain(
     sentence = f"{call} raised {sentence}" if call and nones is not None else sentence
     if name == "TypeError" and " for ^: " in text:
         return f"{sentence}. In Python `**` is the power, and `^` is another operator."
+    if name == "EOFError":
+        return f"{sentence}. Nobody can answer `input()` in a test: give the value in the code."
     if match := NO_TENSOR.match(text):
         whose = f"`{owner}`" if owner else "It"
         return f"{sentence}. {whose} is a {match[1]}: put Tensor(...) around it."

@@ -51,7 +51,10 @@ def test_a_new_lesson_shows_its_text_and_what_is_to_write(entry):
     assert page.h1.text == "01. Numbers" and "größer als zuvor" in page.main.text
     assert states(page) == {"numbers-double": "to write", "numbers-triple": "to write"}
     assert "0 of 2 exercises right; next: double" in page.footer.text
-    assert page.footer.a["href"] == "#numbers-double"
+    assert [link["href"] for link in page.footer.select("a")] == ["#numbers-double", "#contents"]
+    for link in page.select("#contents a"):
+        assert page.select_one(link["href"]).h2.text == link.text
+    assert "Doubling" in page.select_one("#contents").text
     assert "def double(x):" in page.select_one("#numbers-double pre").text
     assert "#|" not in page.text and 'check("double")' not in page.text
 

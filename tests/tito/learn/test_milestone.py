@@ -11,7 +11,7 @@ import commands
 import pytest
 from small_course import edit, make_course, solve, verdict_on
 
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 from tito.learn import milestone, progress, update, workspace
 from tito.lesson import course
 
@@ -88,6 +88,17 @@ def test_a_milestone_passes_on_solved_lessons_and_is_recorded(work, capfd):
     record = progress.load(work)["milestones"]["sum"]
     assert record["verdict"] == "passed" and record["measured"] == {"total": 6.0}
     assert milestone.statuses(work)[0].state == "passed"
+
+
+def test_it_waits_for_lessons_that_are_not_begun(work):
+    with pytest.raises(UsageError, match="sum waits for"):
+        milestone.check_begun(work, milestone.find(work, "sum"))
+    milestone.check_begun(solved(work), milestone.find(work, "sum"))
+
+
+def test_a_count_is_no_share(work):
+    program = milestone.find(work, "sum")
+    assert program.figures({"a": 1, "b": 1.0, "c": 0}) == {"a": "1", "b": "100.0%", "c": "0"}
 
 
 def test_an_unwritten_exercise_fails_it_and_is_named(work):

@@ -113,10 +113,7 @@ def test_an_unfinished_lesson_can_be_exported_and_imported(small_workspace):
         [sys.executable, "-c", code], cwd=small_workspace.path, capture_output=True, text=True
     )
     assert result.stdout == "10\n"
-    assert (
-        "NotImplementedError: yours to write: tito hint numbers-double"
-        in result.stderr
-    )
+    assert "NotImplementedError: yours to write: tito hint numbers-double" in result.stderr
 
 
 def test_what_python_cannot_read_is_left_out_and_reported_with_the_lessons_line(small_workspace):

@@ -155,7 +155,7 @@ def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]
 
     records  the progress of all lessons
     """
-    from tito.learn import status
+    from tito.learn import solutions, status
     from tito.views.report import Around
 
     # Row by row, since the first open lesson ends the search.
@@ -163,7 +163,6 @@ def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]
     is_done = verdict.passed and whole
     step = status.next_step(rows) if is_done else None
     opened = records.get(entry.name, {}).get("hints_shown", {})
-    passed = sum(r.get("last", {}).get("verdict") == "passed" for r in records.values())
     exercises = entry.declared.exercises
     unwritten = {check.unwritten for check in verdict.checks if check.unwritten}
     lower = unwritten - {exercise.id for exercise in exercises}
@@ -171,7 +170,7 @@ def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]
         hints={e.id: len(e.hints) - len(opened.get(e.id, [])) for e in exercises},
         addresses={e.id: entry.address(e.id) for e in exercises},
         following=step[0] if step else None,
+        compares=bool(verdict.answers) and solutions.shows(entry),
         complete=is_done and not (step or entry.root.is_course),
-        course=(passed, len(entry.root.lessons)),
         needed=needed(entry, records, lower) if lower else None,
     )

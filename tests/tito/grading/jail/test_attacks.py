@@ -407,7 +407,7 @@ LEAKS = {  # {name: (what a visible check does, what the hidden one does for one
         "say(frame(['no', 1, 2])); time.sleep(9)",
     ),
     "a-message-like-a-count": (
-        "say(frame(['raise', '11 of 12 checks fail, 1 cannot run until you write what it needs.', "
+        "say(frame(['raise', '11 of 12 checks fail, 1 waits for exercises that are not written.', "
         "['l'], '', ['l'], None])); time.sleep(9)",
         "raise NotImplementedError('yours to write: tito hint double')",
     ),
