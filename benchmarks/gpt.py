@@ -50,11 +50,12 @@ def decays(name, array):
 
 def tinytorch_model(weights, heads):
     """Our GPT with these weights."""
+    from tinytorch.core.attention import fuse_attention
     from tinytorch.nn import GPT
 
     vocabulary, width = weights["embedding.weight"].shape
     context, layers = len(weights["positions.weight"]), depth(weights)
-    model = GPT(vocabulary, context, width, layers, heads)
+    model = fuse_attention(GPT(vocabulary, context, width, layers, heads))
     model.load_state_dict(weights)
     return model
 

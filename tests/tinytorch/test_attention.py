@@ -21,7 +21,7 @@ from tinytorch.core.attention import (
     split_heads,
 )
 from tinytorch.core.autograd import no_grad, numerical_gradient_check, topological_order
-from tinytorch.core.layers import manual_seed
+from tinytorch.core.layers import Sequential, manual_seed
 from tinytorch.core.tensor import Tensor, Variable, apply
 
 
@@ -94,7 +94,9 @@ def test_the_layer_equals_pytorchs_with_the_same_weights(torch, causal, bias, ma
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"causal": True}, {"rotary": True}, {"causal": True, "rotary": True}], ids=str
+    "options",
+    [{}, {"causal": True}, {"fused": True}, {"rotary": True}, {"causal": True, "rotary": True}],
+    ids=str,
 )
 def test_gradients_of_the_layer_agree_with_finite_differences(options):
     layer = MultiHeadAttention(4, 2, rng=0, **options)
@@ -102,10 +104,20 @@ def test_gradients_of_the_layer_agree_with_finite_differences(options):
     assert numerical_gradient_check(lambda x: layer(x), [numbers((2, 3, 4))])
 
 
-def test_one_operation_between_the_two_dense_layers():
-    layer, x = MultiHeadAttention(8, 2), Variable(numbers((1, 3, 8), "float32"))
-    ops = [node.creator.op for node in topological_order(layer(x))]
-    assert lesson.attention_forward in ops and len(ops) == 5  # two products, two biases
+def test_the_learners_attention_runs_unless_the_layer_is_fused():
+    layer, x = MultiHeadAttention(8, 2, causal=True), Variable(numbers((1, 3, 8), "float32"))
+    composed = layer(x)
+    assert lesson.attention_forward not in operations(composed)
+    lesson.fuse_attention(Sequential(layer))
+    fused = layer(x)
+    assert lesson.attention_forward in operations(fused)
+    assert len(operations(fused)) == 5  # two products, two biases
+    np.testing.assert_allclose(composed.data, fused.data, 1e-5, 1e-6)
+    assert repr(layer).endswith("fused=True)")
+
+
+def operations(tensor):
+    return [node.creator.op for node in topological_order(tensor)]
 
 
 def test_the_weights_are_freed_with_the_graph():

@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 321e96d64dffd9df
+# checksum: 809841098015db2a
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -19,8 +19,8 @@ from tinytorch.support.forward import MOST_WEIGHTS, attention_blocks
 __all__ = [
     "attention_scores", "causal_mask", "masked_softmax", "scaled_dot_product_attention", "hard_lookup", "running_mean",
     "running_counts", "sinusoidal", "LearnedPositions", "rope", "split_heads", "merge_heads", "head_views",
-    "weights_forward", "attention_forward", "softmax_rule", "attention_rule", "MultiHeadAttention", "padding_mask",
-    "chunked_attention",
+    "weights_forward", "attention_forward", "softmax_rule", "attention_rule", "MultiHeadAttention", "fuse_attention",
+    "padding_mask", "chunked_attention",
 ]
 
 
@@ -401,6 +401,8 @@ class MultiHeadAttention(Module):
     bias       whether the two layers have biases
     causal     True: a position looks at itself and the positions before it only
     rotary     True: queries and keys are rotated by `rope`; embed_dim / num_heads must be even
+    fused      True: the fused operation computes attention, unless there is an attn_mask,
+               dropout or rotation; `fuse_attention` sets it in a whole model
     rng        a NumPy Generator, a seed, or None for the generator of lesson 04
 
     forward takes x of shape (B, T, D), and attn_mask, None or a mask as in `masked_softmax`
@@ -418,10 +420,10 @@ class MultiHeadAttention(Module):
     """
 
     def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, causal=False,
-                 rotary=False, rng=None):
+                 rotary=False, fused=False, rng=None):
         check_heads(embed_dim, num_heads, rotary)
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
-        self.causal, self.rotary, rng = causal, rotary, generator(rng)
+        self.causal, self.rotary, self.fused, rng = causal, rotary, fused, generator(rng)
         self.qkv = Dense(embed_dim, 3 * embed_dim, bias, rng=rng)
         self.out = Dense(embed_dim, embed_dim, bias, rng=rng)
 
@@ -434,7 +436,7 @@ class MultiHeadAttention(Module):
 
     def forward(self, x, attn_mask=None):
         dropout_p = self.dropout if self.training else 0.0
-        if attn_mask is None and not self.rotary and not dropout_p:
+        if self.fused and attn_mask is None and not self.rotary and not dropout_p:
             return self.out(fused_attention(self.qkv(x), self.num_heads, self.causal))
         mask = self.combined_mask(x.shape[1], attn_mask)
         heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)
@@ -463,7 +465,20 @@ class MultiHeadAttention(Module):
         options = f", dropout={self.dropout}" * bool(self.dropout)
         options += ", bias=False" * (self.qkv.bias is None)
         options += ", causal=True" * self.causal + ", rotary=True" * self.rotary
+        options += ", fused=True" * self.fused
         return f"MultiHeadAttention({self.embed_dim}, {self.num_heads}{options})"
+
+
+def fuse_attention(model, fused=True):
+    """Let each MultiHeadAttention in a model use the fused operation, or not.
+
+    >>> fuse_attention(MultiHeadAttention(8, 2))
+    MultiHeadAttention(8, 2, fused=True)
+    """
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.fused = fused
+    return model
 
 
 def padding_mask(lengths, keys):

@@ -1,5 +1,5 @@
 # From modules/source/01_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
-# checksum: 158209f6b7475817
+# checksum: 4a65270bea3a46a7
 """Backpropagation: Compute the gradient of a network in one backward pass, and train it."""
 
 import itertools
@@ -8,7 +8,7 @@ import random
 
 from tinytorch.core.descent import numerical_gradient
 from tinytorch.support.graph_drawing import graph_of_values
-from tinytorch.support.scalars import ManualBackward, Scalar, as_float, real_power, unknown_derivatives
+from tinytorch.support.scalars import Scalar, as_float, real_power, unknown_derivatives
 
 __all__ = [
     "Value", "record", "add", "multiply", "negate", "subtract", "divide", "tanh", "propagate", "topological_order",
@@ -32,40 +32,17 @@ def gradients_by_hand():
 next_creation = itertools.count().__next__  # returns 0, then 1, then 2, ...
 
 
-class Operators(Scalar, ManualBackward):
-    """Arithmetic with Values and plain numbers. < and > compare the numbers; == is True only
-    for the same object."""
-
-    __slots__ = ()
-
-    def __add__(self, other):
-        return add(self, other if isinstance(other, Value) else Value(other))
-    def __radd__(self, other): return add(Value(other), self)
-    def __sub__(self, other):
-        return subtract(self, other if isinstance(other, Value) else Value(other))
-    def __rsub__(self, other): return subtract(Value(other), self)
-    def __mul__(self, other):
-        return multiply(self, other if isinstance(other, Value) else Value(other))
-    def __rmul__(self, other): return multiply(Value(other), self)
-    def __truediv__(self, other):
-        return divide(self, other if isinstance(other, Value) else Value(other))
-    def __rtruediv__(self, other): return divide(Value(other), self)
-    def __pow__(self, other):
-        return power_of_values(self, other) if isinstance(other, Value) else power(self, other)
-    def __rpow__(self, other): return power_of_values(Value(other), self)
-    def __neg__(self): return negate(self)
+def as_value(x):
+    return x if isinstance(x, Value) else Value(x)
 
 
-class Value(Operators):
+class Value(Scalar):
     """A number that records how it was computed.
-
-    data       the number
-    _children  the Values it was computed from; `_op` names the operation
-    label      a name for pictures
 
     .data        float, the number
     .grad        float: after `L.backward()`, the derivative of L with respect to this number
     ._prev ._op  the inputs and the operation; () and "" for a number that was not computed
+    .label       a name for pictures
 
     >>> Value(3)
     Value(data=3.0, grad=0.0)
@@ -73,15 +50,25 @@ class Value(Operators):
 
     __slots__ = ("data", "grad", "_prev", "_op", "_local_gradients", "_created", "label")
 
-    def __init__(self, data, _children=(), _op="", label=""):
+    def __init__(self, data, _children=(), _op="", label="", gradients=unknown_derivatives):
         self.data = data if type(data) is float else as_float(data)
-        self.grad = 0.0
-        self._prev = tuple(_children) if _children else ()
-        self._op = _op
-        self._local_gradients = unknown_derivatives if self._prev else ()
+        self.grad, self.label = 0.0, label
+        self._prev, self._op = _children, _op
+        self._local_gradients = gradients if self._prev else ()
         self._created = next_creation()
-        self.label = label
 
+    def __add__(self, other): return add(self, as_value(other))
+    def __radd__(self, other): return add(as_value(other), self)
+    def __sub__(self, other): return subtract(self, as_value(other))
+    def __rsub__(self, other): return subtract(as_value(other), self)
+    def __mul__(self, other): return multiply(self, as_value(other))
+    def __rmul__(self, other): return multiply(as_value(other), self)
+    def __truediv__(self, other): return divide(self, as_value(other))
+    def __rtruediv__(self, other): return divide(as_value(other), self)
+    def __pow__(self, n):
+        return power_of_values(self, n) if isinstance(n, Value) else power(self, n)
+    def __rpow__(self, other): return power_of_values(as_value(other), self)
+    def __neg__(self): return negate(self)
     def tanh(self): return tanh(self)
     def exp(self): return exp(self)
     def log(self): return log(self)
@@ -90,12 +77,8 @@ class Value(Operators):
     def sigmoid(self): return sigmoid(self)
 
     def backward(self):
-        """Increase the `grad` of every leaf, a Value that was not computed, by the derivative
-        of this number with respect to it."""
+        """For each leaf, a Value that was not computed: add d(this)/d(leaf) to `leaf.grad`."""
         backward(self)
-
-    def __repr__(self):
-        return f"Value(data={self.data}, grad={self.grad})"
 
 
 def record(op, data, inputs, local_gradients):
@@ -110,15 +93,7 @@ def record(op, data, inputs, local_gradients):
     >>> record("double", 6.0, (x,), (2.0,))._prev
     (Value(data=3.0, grad=0.0),)
     """
-    out = object.__new__(Value)  # faster than the constructor, which checks its argument
-    out.data = data
-    out.grad = 0.0
-    out._prev = inputs
-    out._op = op
-    out._local_gradients = local_gradients
-    out._created = next_creation()
-    out.label = ""
-    return out
+    return Value(data, inputs, op, "", local_gradients)
 
 
 def add(a, b):

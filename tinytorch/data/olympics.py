@@ -41,9 +41,10 @@ def cnn(first, second):
 
 def gpt(vocab_size, context, embed_dim, layers, num_heads):
     """The GPT of lesson 15, for tokens of the tokenizer that the event names."""
+    from tinytorch.core.attention import fuse_attention
     from tinytorch.core.transformers import GPT
 
-    return GPT(vocab_size, context, embed_dim, layers, num_heads)
+    return fuse_attention(GPT(vocab_size, context, embed_dim, layers, num_heads))
 
 
 # {name in an entry's file: (function, names of its sizes)}

@@ -9,12 +9,7 @@ import numpy as np
 
 from tinytorch.core.activations import gelu as composed_gelu
 from tinytorch.core.activations import log_softmax
-from tinytorch.core.attention import (
-    MultiHeadAttention,
-    causal_mask,
-    merge_heads,
-    scaled_dot_product_attention,
-)
+from tinytorch.core.attention import MultiHeadAttention, fuse_attention
 from tinytorch.core.autograd import topological_order
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.normalization import LayerNorm, normalized
@@ -42,10 +37,11 @@ NEW_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "131072"}  # glibc then never keeps larg
 
 
 def large_gpt():
-    """The GPT of milestone 05, with 734,336 weights, untrained; always the same weights."""
+    """The GPT of milestone 05, with 734,336 weights, untrained, and with fused attention; always
+    the same weights."""
     model = GPT(VOCABULARY, CONTEXT, embed_dim=128, layers=3, num_heads=4)
     init_gpt(model, rng=0)
-    return model
+    return fuse_attention(model)
 
 
 def token_batch(rows, seed):
@@ -65,21 +61,12 @@ def compose(model, kinds):
     def layer_norm(part):
         return lambda x: normalized(x, -1, part.eps) * part.weight + part.bias
 
-    def attention(part):
-        def forward(x):
-            mask = causal_mask(x.shape[1], x.shape[1])
-            heads = scaled_dot_product_attention(*part.project(x), mask)
-            return part.out(merge_heads(heads))
-
-        return forward
-
+    fuse_attention(model, MultiHeadAttention not in kinds)
     for block in model.blocks:
-        parts = [block.norm1, block.norm2, block.attention, block.mlp[1]]
-        for part in (*parts, model.norm):
+        for part in (block.norm1, block.norm2, block.mlp[1], model.norm):
             if isinstance(part, kinds):
-                makers = {LayerNorm: layer_norm, MultiHeadAttention: attention}
-                make = makers.get(type(part), lambda part: composed_gelu)
-                object.__setattr__(part, "forward", make(part))
+                made = layer_norm(part) if isinstance(part, LayerNorm) else composed_gelu
+                object.__setattr__(part, "forward", made)
 
 
 def composed_loss(model, x, y):

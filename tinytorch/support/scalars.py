@@ -10,7 +10,7 @@ import math
 
 
 class Scalar:
-    """A base class for what holds one float in `data`: comparisons by it, float(x), f"{x:.2f}".
+    """The base class of Value: comparisons by `data`, float(x), f"{x:.2f}", and `_backward`.
 
     `==` compares objects, not numbers: two Scalars that both hold 3.0 are two nodes of a
     computation graph.
@@ -36,6 +36,23 @@ class Scalar:
 
     def __format__(self, spec):
         return format(self.data, spec) if spec else repr(self)
+
+    def __repr__(self):
+        return f"Value(data={self.data}, grad={self.grad})"
+
+    @property
+    def _backward(self):
+        """Call it to propagate `grad` one step; assign a function to define an operation."""
+
+        def one_step():
+            for x, local in zip(self._prev, self._local_gradients):
+                x.grad += local * self.grad
+
+        return one_step
+
+    @_backward.setter
+    def _backward(self, function):
+        self._local_gradients = derivatives_from(function, self)
 
 
 def as_float(data):
@@ -67,9 +84,6 @@ def real_power(x, n):
         raise ValueError(
             f"{x} ** {n} is no real number: a negative base needs a whole exponent"
         ) from None
-
-
-# operations added by hand; a node is anything with `grad`, a float, and `_prev`, its inputs
 
 
 class UnknownDerivatives:
@@ -107,23 +121,3 @@ def derivatives_from(function, out):
     for node, grad in before:
         node.grad = grad
     return tuple(arrived.pop(node, 0.0) for node in out._prev)
-
-
-class ManualBackward:
-    """A base class of nodes whose operation may also be defined by assigning to `_backward`."""
-
-    __slots__ = ()
-
-    @property
-    def _backward(self):
-        """Call it to propagate `grad` one step; assign a function to define an operation."""
-
-        def one_step():
-            for x, local in zip(self._prev, self._local_gradients):
-                x.grad += local * self.grad
-
-        return one_step
-
-    @_backward.setter
-    def _backward(self, function):
-        self._local_gradients = derivatives_from(function, self)

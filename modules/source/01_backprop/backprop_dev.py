@@ -16,8 +16,7 @@ import random
 
 from tinytorch.core.descent import numerical_gradient
 from tinytorch.support.graph_drawing import graph_of_values
-from tinytorch.support.scalars import (ManualBackward, Scalar, as_float, real_power,
-                                       unknown_derivatives)
+from tinytorch.support.scalars import Scalar, as_float, real_power, unknown_derivatives
 
 # %% tags=["payoff"]
 from tinytorch.pictures.backprop import draw_boundary, make_rings, train_in_numpy
@@ -136,55 +135,31 @@ draw(inputs, steps, places, gradients_by_hand())
 #
 # To pass a gradient on from a node you needed three things: the node's inputs, the factor for
 # each input, and the gradient of the node itself. So we define a number that stores them, a
-# `Value`. Python calls the methods below when a `Value` meets an operator. They turn a plain
-# number into a `Value` first. It is enough to skim them: the functions that they call (`add`,
-# `multiply`, ...) come later in this lesson.
+# `Value`. `data` is the number, and `grad` will be the derivative of the final result with
+# respect to it. `_prev` holds the inputs, and `_local_gradients` the factors, one per input.
+#
+# Python calls the methods with two underscores when a `Value` meets an operator. They turn a
+# plain number into a `Value` first. It is enough to skim them: the functions that they call
+# (`add`, `multiply`, ...) come later in this lesson. (`Scalar`, from
+# `tinytorch/support/scalars.py`, compares Values by their numbers and prints them.)
 
 # %%
 #| exporti
 next_creation = itertools.count().__next__  # returns 0, then 1, then 2, ...
 
 
-class Operators(Scalar, ManualBackward):
-    """Arithmetic with Values and plain numbers. < and > compare the numbers; == is True only
-    for the same object."""
-
-    __slots__ = ()
-
-    def __add__(self, other):
-        return add(self, other if isinstance(other, Value) else Value(other))
-    def __radd__(self, other): return add(Value(other), self)
-    def __sub__(self, other):
-        return subtract(self, other if isinstance(other, Value) else Value(other))
-    def __rsub__(self, other): return subtract(Value(other), self)
-    def __mul__(self, other):
-        return multiply(self, other if isinstance(other, Value) else Value(other))
-    def __rmul__(self, other): return multiply(Value(other), self)
-    def __truediv__(self, other):
-        return divide(self, other if isinstance(other, Value) else Value(other))
-    def __rtruediv__(self, other): return divide(Value(other), self)
-    def __pow__(self, other):
-        return power_of_values(self, other) if isinstance(other, Value) else power(self, other)
-    def __rpow__(self, other): return power_of_values(Value(other), self)
-    def __neg__(self): return negate(self)
-
-# %% [markdown]
-# Now the class. `data` is the number, and `grad` will be the derivative of the final result
-# with respect to it. `_prev` holds the inputs, and `_local_gradients` the factors, one per
-# input.
+def as_value(x):
+    return x if isinstance(x, Value) else Value(x)
 
 # %%
 #| export
-class Value(Operators):
+class Value(Scalar):
     """A number that records how it was computed.
-
-    data       the number
-    _children  the Values it was computed from; `_op` names the operation
-    label      a name for pictures
 
     .data        float, the number
     .grad        float: after `L.backward()`, the derivative of L with respect to this number
     ._prev ._op  the inputs and the operation; () and "" for a number that was not computed
+    .label       a name for pictures
 
     >>> Value(3)
     Value(data=3.0, grad=0.0)
@@ -192,15 +167,25 @@ class Value(Operators):
 
     __slots__ = ("data", "grad", "_prev", "_op", "_local_gradients", "_created", "label")
 
-    def __init__(self, data, _children=(), _op="", label=""):
+    def __init__(self, data, _children=(), _op="", label="", gradients=unknown_derivatives):
         self.data = data if type(data) is float else as_float(data)
-        self.grad = 0.0
-        self._prev = tuple(_children) if _children else ()
-        self._op = _op
-        self._local_gradients = unknown_derivatives if self._prev else ()
+        self.grad, self.label = 0.0, label
+        self._prev, self._op = _children, _op
+        self._local_gradients = gradients if self._prev else ()
         self._created = next_creation()
-        self.label = label
 
+    def __add__(self, other): return add(self, as_value(other))
+    def __radd__(self, other): return add(as_value(other), self)
+    def __sub__(self, other): return subtract(self, as_value(other))
+    def __rsub__(self, other): return subtract(as_value(other), self)
+    def __mul__(self, other): return multiply(self, as_value(other))
+    def __rmul__(self, other): return multiply(as_value(other), self)
+    def __truediv__(self, other): return divide(self, as_value(other))
+    def __rtruediv__(self, other): return divide(as_value(other), self)
+    def __pow__(self, n):
+        return power_of_values(self, n) if isinstance(n, Value) else power(self, n)
+    def __rpow__(self, other): return power_of_values(as_value(other), self)
+    def __neg__(self): return negate(self)
     def tanh(self): return tanh(self)
     def exp(self): return exp(self)
     def log(self): return log(self)
@@ -209,12 +194,8 @@ class Value(Operators):
     def sigmoid(self): return sigmoid(self)
 
     def backward(self):
-        """Increase the `grad` of every leaf, a Value that was not computed, by the derivative
-        of this number with respect to it."""
+        """For each leaf, a Value that was not computed: add d(this)/d(leaf) to `leaf.grad`."""
         backward(self)
-
-    def __repr__(self):
-        return f"Value(data={self.data}, grad={self.grad})"
 
 # %% [markdown]
 # Every operation creates its result with `record`, which takes the name of the operation, the
@@ -236,15 +217,7 @@ def record(op, data, inputs, local_gradients):
     >>> record("double", 6.0, (x,), (2.0,))._prev
     (Value(data=3.0, grad=0.0),)
     """
-    out = object.__new__(Value)  # faster than the constructor, which checks its argument
-    out.data = data
-    out.grad = 0.0
-    out._prev = inputs
-    out._op = op
-    out._local_gradients = local_gradients
-    out._created = next_creation()
-    out.label = ""
-    return out
+    return Value(data, inputs, op, "", local_gradients)
 
 # %% [markdown]
 # The first operation, addition, is given. In $s = a + b$, when $a$ grows by 0.001, $s$ grows by

@@ -939,6 +939,9 @@ def test_a_mask_in_the_layer():
         cause += ". Is the mask self.combined_mask(T, attn_mask)?" * causal
         wanted = joined(attended(*parts, mask & allowed)) @ w2 + b2
         close(found, wanted, case, cause, tensor=True)
+        case = f"{name} without an attn_mask: the output"
+        wanted = joined(attended(*parts, allowed)) @ w2 + b2
+        close(result_of(lambda: layer(Tensor(x)), case), wanted, case, cause, tensor=True)
         numbers, case = normal(84, 5, 5), f"{name} with a float mask: the output"
         wanted = joined(attended(*parts, allowed, numbers)) @ w2 + b2
         close(result_of(lambda: layer(Tensor(x), numbers), case), wanted, case)
@@ -956,15 +959,12 @@ def test_dropout_acts_in_training_mode_only():
     layer.eval()
     plain, _ = layer_of(4, 1)
     close(layer(x), plain(x).data, "dropout=0.5 in evaluation mode is no dropout: the output")
-    everything = np.ones((30, 30), bool)
-    case = "in evaluation mode, the output with a mask that hides nothing,"
-    close(layer(x, everything), plain(x).data, case)
 
 
 def test_both_paths_of_forward_agree():
-    layer, _ = layer_of(6, 2, causal=True)
+    layer, _ = layer_of(6, 2, causal=True, fused=True)
     x, everything = normal(86, 2, 4, 6), np.ones((4, 4), bool)
-    case = "the output with a mask that hides nothing, as from the fused operation,"
+    case = "with fused=True, the output with a mask that hides nothing, as without a mask,"
     found = result_of(lambda: layer(Tensor(x), everything), case)
     close(found, layer(Tensor(x)).data, case)
     expect_gradients(lambda x: layer(x, everything), [x], "the layer with a mask")

@@ -455,6 +455,11 @@ return self.out(heads.reshape(*x.shape))
 #- mask = self.combined_mask(x.shape[1], attn_mask)
 mask = attn_mask if attn_mask is not None else self.combined_mask(x.shape[1])
 
+# %% multi-head mistake causal-forgotten-without-a-mask: Uses no mask at all when none is given.
+#> causal=True) without an attn_mask
+#- mask = self.combined_mask(x.shape[1], attn_mask)
+mask = None if attn_mask is None else self.combined_mask(x.shape[1], attn_mask)
+
 # %% multi-head mistake is-causal-beside-a-mask: Passes is_causal together with a mask.
 #> combines both masks
 #- heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)
@@ -476,7 +481,7 @@ mask = self.combined_mask(x.shape[1])
 heads = scaled_dot_product_attention(*self.project(x), mask)
 
 # %% multi-head mistake dropout-in-evaluation: Uses self.dropout also in evaluation mode.
-#> the output with a mask that hides nothing
+#> in evaluation mode is no dropout
 #- heads = scaled_dot_product_attention(*self.project(x), mask, dropout_p)
 heads = scaled_dot_product_attention(*self.project(x), mask, self.dropout)
 

@@ -64,7 +64,7 @@ def false_winners(order, pairs=40, rounds=40):
 import tracemalloc
 
 from tinytorch.core import tensor as engine
-from tinytorch.core.attention import MultiHeadAttention
+from tinytorch.core.attention import MultiHeadAttention, fuse_attention
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.layers import Dense, Module, Sequential
 from tinytorch.core.tensor import Tensor, Variable, apply, concatenate
@@ -525,7 +525,7 @@ def raising_block():
 
 def counted_flops(V, T, D, L, rows):
     """The FLOPs of a GPT of these sizes, by a profile."""
-    model = GPT(V, T, D, L, 4)
+    model = fuse_attention(GPT(V, T, D, L, 4))
     with no_grad(), OperationProfile() as p:
         model(np.zeros((rows, T), int))
     return float(sum(row[4] for row in p.rows))

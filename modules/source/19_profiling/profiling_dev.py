@@ -791,9 +791,10 @@ check("operations")
 # higher than the formula.
 
 # %% tags=["answer"]
+from tinytorch.core.attention import fuse_attention
 from tinytorch.core.transformers import GPT, flops_per_token, lm_loss
 
-gpt = GPT(1024, context=64, embed_dim=128, layers=3, num_heads=4)
+gpt = fuse_attention(GPT(1024, context=64, embed_dim=128, layers=3, num_heads=4))
 ids = np.random.default_rng(0).integers(0, 1024, (8, 64))
 with no_grad():
     gpt(ids)  # a warm-up

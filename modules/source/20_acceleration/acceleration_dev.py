@@ -484,9 +484,10 @@ check("ladder")
 # %% [markdown]
 # `GPTSteps` gives the variants. "Composed" is a GPT whose layer norm, GELU, attention and
 # cross-entropy are composed of simple operations. In "norm, GELU fused" the first two are the
-# fused operations of lessons 11 and 15, in "all fused" all four are. The variants with "new
-# memory" run in a process whose freed memory is not kept; without glibc there are none. The
-# clock is the processor time of the processes in which the steps run.
+# fused operations of lessons 11 and 15, in "all fused" all four are: attention is fused by
+# `fuse_attention(model)`. The variants with "new memory" run in a process whose freed memory is
+# not kept; without glibc there are none. The clock is the processor time of the processes in
+# which the steps run.
 
 # %%
 with GPTSteps() as steps:

@@ -3,7 +3,7 @@
 import pytest
 
 from tinytorch.support.scalars import (
-    ManualBackward,
+    Scalar,
     derivatives_from,
     unknown_derivatives,
 )
@@ -37,7 +37,7 @@ def test_an_input_that_stands_twice_has_its_whole_derivative_once():
     assert derivatives_from(backward, out) == (6.0, 0.0)
 
 
-class Assignable(ManualBackward, Node):
+class Assignable(Scalar, Node):
     """A node whose `_backward` may be assigned."""
 
 
