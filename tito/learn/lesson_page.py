@@ -160,6 +160,8 @@ class _Page:
         if cell.question:
             return self.question(cell)
         if cell.kind == "markdown":
+            if "answer" in cell.tags:
+                return folded("Answers", markdown(cell.source))
             if before and {"answer", "explained"} <= set(before.tags):
                 explanation, _, rest = cell.source.partition("\n\n")
                 return folded("Why", markdown(explanation)) + markdown(rest)

@@ -702,8 +702,8 @@ def test_results_and_inputs_are_recorded():
     assert out is not None, "inside the block, the model returns None: the hook returns its x"
     equal(dict(empty), {}, "what is recorded before the first call")
     assert seen, (
-        "nothing is recorded. Is `yield` inside the block of `with hooks(...)`, and does it yield "
-        "`seen` itself?"
+        "nothing is recorded. Is `yield` inside the block of `with hooks(...)`, and does it "
+        "yield `seen` itself?"
     )
     missing = [name for name in names if name not in seen]
     assert not missing, (

@@ -102,6 +102,14 @@ def test_results_are_below_their_cell_and_answers_are_folded(entry):
     assert page.select_one("details[open] p").text == "Your prediction: nine <i>"
 
 
+def test_the_answers_to_the_last_questions_are_folded(entry):
+    text = entry.script.read_text(encoding="utf-8")
+    cell = '\n# %% [markdown] tags=["answer"]\n# 1. Because $x + x$.\n'
+    entry.script.write_text(text + cell, encoding="utf-8")
+    fold = page_of(entry).select("details")[-1]
+    assert fold.summary.text == "Answers" and fold.li.text.startswith("Because") and fold.math
+
+
 def test_the_words_about_a_picture_that_answers_a_question_are_on_the_page(small_course, tmp_path):
     script = small_course.lesson("numbers").script
     said = "# caption: It grows.\n# alt: A line."
