@@ -58,7 +58,7 @@ PROMPT = '"My dear Emma," said Mr. Knightley, "'
 def report(trainer, text):
     """Print how far a model has learned."""
     step = trainer.epoch * trainer.batches.settings.steps
-    print(f"step {step:,}: {trainer.history[BITS][-1]:.3f} bits per character", flush=True)
+    print(f"step {step:,}: {trainer.history[BITS][-1]:.3f} bits (on a sample)", flush=True)
 
 
 def both_gpts(seed):

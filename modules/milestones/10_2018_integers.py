@@ -157,7 +157,7 @@ def the_gpt(seed):
 def report(trainer, text):
     """Print how far the GPT has learned, if it has to be trained first."""
     step = trainer.epoch * trainer.batches.settings.steps
-    print(f"step {step:,}: {trainer.history[BITS][-1]:.3f} bits per character", flush=True)
+    print(f"step {step:,}: {trainer.history[BITS][-1]:.3f} bits (on a sample)", flush=True)
 
 
 def run(seed=0):

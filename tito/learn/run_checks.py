@@ -13,12 +13,7 @@ from types import FrameType
 from typing import Any
 
 from tito import import_hook
-from tito.lesson.checks import (
-    CheckFunction,
-    CheckSuite,
-    needed_by,
-    shared_code,
-)
+from tito.lesson.checks import CheckFunction, CheckSuite, needed_by, shared_code
 from tito.lesson.outcome import (
     LACKS,
     call_in,

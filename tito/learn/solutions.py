@@ -88,12 +88,6 @@ def solution_of(entry: Entry, task: Exercise | Question) -> str:
     return theirs.sample if isinstance(theirs, Question) else theirs.cell.source
 
 
-def shows(entry: Entry) -> bool:
-    """Whether solutions of a lesson may be here; a release for a class may hold none."""
-    beside = entry.root.path / PRISTINE / entry.folder / SOLUTIONS
-    return beside.exists() or not (entry.root.path / RELEASE).exists()
-
-
 def _missing(entry: Entry, what: str) -> NoReturn:
     raise UsageError(
         f"{what} does not hold the solutions of {entry.name}.",

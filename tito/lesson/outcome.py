@@ -62,8 +62,8 @@ MISSING = re.compile(
 )
 # What Python says when code uses a list, say, as if it were a tensor.
 NO_TENSOR = re.compile(
-    r"'(list|tuple|int|float|numpy\.\w+)' object has no attribute '(?:shape|ndim|size|dtype|T|data"
-    r"|grad|requires_grad|creator|backward|reshape|sum|mean|max|exp|log)'"
+    r"'(list|tuple|int|float)' object has no attribute '(?:shape|ndim|size|dtype|T|reshape)'"
+    r"|'(numpy\.\w+)' object has no attribute '(?:requires_grad|creator|backward)'"
 )
 SHOWN = 60  # characters of a value in a call that a message shows
 
@@ -243,7 +243,7 @@ def explain(
         return f"{sentence}. Nobody can answer `input()` in a test: give the value in the code."
     if match := NO_TENSOR.match(text):
         whose = f"`{owner}`" if owner else "It"
-        return f"{sentence}. {whose} is a {match[1]}: put Tensor(...) around it."
+        return f"{sentence}. {whose} is a {match[1] or match[2]}: put Tensor(...) around it."
     if "NoneType" not in text:
         return sentence
     if nones:

@@ -154,16 +154,14 @@ def needed(lesson: str, names: list[str], skippable: bool) -> Pieces:
     return Pieces(parts)
 
 
-def for_a_person(answers: dict[str, bool], compares: bool) -> str:
+def for_a_person(answers: dict[str, bool]) -> str:
     """The questions without checks: "1 question for a person to grade: tensor-why (answered)".
 
-    answers   {id of a question: whether an answer is written}
-    compares  whether `tito compare` shows the course's answers
+    answers  {id of a question: whether an answer is written}
     """
     words = {True: "answered", False: "not answered"}
     names = (f"{name} ({words[written]})" for name, written in answers.items())
-    more = f". Once yours is written: tito compare {[*answers][0]}" if compares else ""
-    return f"{count(len(answers), 'question')} for a person to grade: {', '.join(names)}{more}"
+    return f"{count(len(answers), 'question')} for a person to grade: {', '.join(names)}"
 
 
 def plain(markdown: str) -> str:

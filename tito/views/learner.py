@@ -93,7 +93,7 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
         if row.state in ("passed", "stale")
         for name, written in row.answers.items()
     }
-    notes = [Text(for_a_person(answers, False), "dim")] * bool(answers)
+    notes = [Text(for_a_person(answers), "dim")] * bool(answers)
     notes += [
         Text(f"{row.name}: given up, for 0 points: {', '.join(row.given_up)}", "dim")
         for row in rows
@@ -321,6 +321,7 @@ def milestone_result(run: MilestoneRun, picture: Text | None) -> Group:
         lines.append(Pieces([run.remedy]))
     if picture:
         lines.append(unbroken("picture: ", picture))
+        lines += [indented(Text(row, "dim")) for row in run.milestone.alt.split(". ")[:1] if row]
     return Group(*lines)
 
 

@@ -36,6 +36,7 @@ WORDS = {
     "unwritten": "todo",
 }  # of a status; any other is FAIL
 FIRST = 3  # failures shown in full
+COMPARE = "`tito compare` and its name show the course's answer, once yours is written."
 PRINTED = 5  # lines shown of what a right exercise prints
 MOST_LINES = 12  # lines shown of what a demonstration prints
 FIRST_SENTENCE = re.compile(r".*?(?:\.(?=\s)|\Z)", re.S)
@@ -53,7 +54,6 @@ class Around:
     whole      whether to show all exercises of a lesson that passed, not only its verdict
     following  the command to type next
     complete   whether every lesson of the course has passed
-    compares   whether `tito compare` shows the course's answers to questions
     key        the key for the next hint of the first open exercise, if keys work
     needed     the line about lessons to write first, where a check cannot run without them
     end        renderables to show at the end of a lesson that passed
@@ -64,7 +64,6 @@ class Around:
     whole: bool = True
     following: str | None = None
     complete: bool = False
-    compares: bool = False
     key: str | None = None
     needed: RenderableType | None = None
     end: list[RenderableType] = field(default_factory=list)
@@ -295,7 +294,7 @@ def _sum(verdict: Verdict, around: Around) -> list[RenderableType]:
     lines += [Pieces([line]) for line in more if line]
     if verdict.answers and verdict.passed:
         answers = {f"{verdict.lesson}-{name}": is_ for name, is_ in verdict.answers.items()}
-        lines.append(Pieces([Text(for_a_person(answers, around.compares), "dim")]))
+        lines.append(Pieces([Text(f"{for_a_person(answers)}. {COMPARE}", "dim")]))
     if around.whole and not verdict.partial:
         groups = _in_order(verdict.checks, [])
         right = sum(not any(c.costs_points for c in checks) for checks in groups.values())

@@ -69,10 +69,7 @@ def test_a_parameter_that_is_none_is_named(entry):
 
 
 def test_what_is_not_written_is_one_line(entry):
-    assert run(entry) == (
-        1,
-        "yours to write: tito hint numbers-double\n",
-    )
+    assert run(entry) == (1, "yours to write: tito hint numbers-double\n")
 
 
 STUB = lesson_format.stub("numbers", "double")

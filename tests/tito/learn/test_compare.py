@@ -49,10 +49,7 @@ def test_of_a_lesson_it_shows_all_or_names_the_first_that_is_not_right(entry):
     assert out.index("twice = x + x") < out.index("def triple")
     assert [
         row["exercise"] for row in json.loads(tito(entry.root, "compare", "1", "--json")[0])
-    ] == [
-        "numbers-double",
-        "numbers-triple",
-    ]
+    ] == ["numbers-double", "numbers-triple"]
     _, err = tito(entry.root, "compare", "numbers", "--give-up", code=2)
     assert "Which exercise?" in err
 

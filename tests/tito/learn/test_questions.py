@@ -57,7 +57,7 @@ def test_test_and_status_say_what_a_person_judges_and_no_verdict_depends_on_it(e
     solve(entry)
     words = "1 question for a person to grade: numbers-why (answered)"
     out, _ = tito(entry.root, "test", "numbers")
-    assert f"{words}. Once yours is written: tito compare numbers-why" in " ".join(out.split())
+    assert f"{words}. `tito compare` and its name show" in " ".join(out.split())
     assert words in " ".join(tito(entry.root, "status")[0].split())
     assert result.max_points == 5
 

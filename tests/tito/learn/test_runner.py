@@ -108,10 +108,7 @@ WRONG = {
     "empty": (lambda e: e.script.write_text(""), "is empty"),
     "missing": (lambda e: e.script.unlink(), "does not exist"),
     "not text": (lambda e: e.script.write_bytes(b"\xff\xfe\x00"), "is not UTF-8"),
-    "a syntax error": (
-        lambda e: change(e, "return twice", "return twice +"),
-        "are left out: line",
-    ),
+    "a syntax error": (lambda e: change(e, "return twice", "return twice +"), "are left out: line"),
     "a syntax error outside the package": (append("x ="), "the lesson does not run to its end"),
     "code in a text cell": (
         lambda e: (solve(e), edit(e, "# Twice and thrice", "raise SystemExit  # Twice and thrice")),
@@ -750,16 +747,8 @@ def test_a_check_of_ones_own_that_ends_the_process_hides_nothing(entry):
 
 
 def test_finished_work_with_the_old_raise_in_a_comment_is_not_unwritten(entry):
-    change(
-        entry,
-        "return twice",
-        f"return twice\n    # {stub('numbers', 'double')}",
-    )
-    edit(
-        entry,
-        "return double(x) + x",
-        f"return double(x) + x\n    {stub('numbers', 'triple')}",
-    )
+    change(entry, "return twice", f"return twice\n    # {stub('numbers', 'double')}")
+    edit(entry, "return double(x) + x", f"return double(x) + x\n    {stub('numbers', 'triple')}")
     assert verdict_on(entry).passed
 
 

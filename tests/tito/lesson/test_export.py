@@ -228,10 +228,7 @@ def test_written_exercises_that_the_lesson_has_lost_are_saved_from_the_package(
     contents = entry.module_path.read_bytes()
     if loss == "cut in two":
         text = entry.script.read_text(encoding="utf-8")
-        entry.script.write_text(
-            text[: text.index('# %% exercise="triple"')],
-            encoding="utf-8",
-        )
+        entry.script.write_text(text[: text.index('# %% exercise="triple"')], encoding="utf-8")
     else:
         expected = None if loss == "emptied and reset" else "triple"
         pristine = small_workspace.lesson("numbers").declared

@@ -86,6 +86,8 @@ def test_a_list_that_is_no_tensor_is_named():
         "has no attribute 'shape'. `weights` is a list: put Tensor(...) around it."
     )
     assert outcome.owner_of(ValueError("no")) == ""
+    for text in ("'float' object has no attribute 'data'", "'list' object has no attribute 'x'"):
+        assert "Tensor" not in outcome.explain("AttributeError", text)
     assert "Nobody can answer `input()`" in outcome.explain("EOFError", "EOF when reading a line")
 
 
@@ -168,8 +170,7 @@ def test_a_lessons_verdict_follows_from_its_checks(statuses, verdict):
 
 
 @pytest.mark.parametrize(
-    ("polish", "verdict"),
-    [("failed", "passed"), ("timeout", "passed"), ("tampered", "tampered")],
+    ("polish", "verdict"), [("failed", "passed"), ("timeout", "passed"), ("tampered", "tampered")]
 )
 def test_a_check_that_earns_no_points_does_not_decide_unless_it_was_forged(polish, verdict):
     assert outcome.verdict_of([check_with("passed"), check_with(polish, 0)]) == verdict

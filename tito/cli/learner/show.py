@@ -155,7 +155,7 @@ def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]
 
     records  the progress of all lessons
     """
-    from tito.learn import solutions, status
+    from tito.learn import status
     from tito.views.report import Around
 
     # Row by row, since the first open lesson ends the search.
@@ -170,7 +170,6 @@ def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]
         hints={e.id: len(e.hints) - len(opened.get(e.id, [])) for e in exercises},
         addresses={e.id: entry.address(e.id) for e in exercises},
         following=step[0] if step else None,
-        compares=bool(verdict.answers) and solutions.shows(entry),
         complete=is_done and not (step or entry.root.is_course),
         needed=needed(entry, records, lower) if lower else None,
     )
