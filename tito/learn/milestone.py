@@ -193,22 +193,11 @@ def _read(path: Path, name: re.Match[str]) -> Milestone:
     if block := BLOCK.search(text):
         above = "\n" * text.count("\n", 0, block.start(1))  # so that errors name its lines
         rows = above + re.sub("(?m)^# ?", "", block[1])
-    meta = settings.read(path, rows, HEADER)
-    return Milestone(
-        path,
-        int(name[1]),
-        int(name[2]),
-        name[3],
-        meta["title"],
-        tuple(meta["needs"]),
-        meta["seconds"],
-        meta["goal"],
-        meta.get("alt", "").strip(),
-        meta.get("at_most", {}),
-        meta.get("options", False),
-        meta.get("after", ""),
-        tuple(meta.get("plays", ())),
-    )
+    values: dict[str, Any] = {"alt": "", "at_most": {}, "options": False, "after": "", "plays": []}
+    values |= settings.read(path, rows, HEADER)
+    values |= {key: tuple(values[key]) for key in ("needs", "plays")}
+    values["alt"] = values["alt"].strip()
+    return Milestone(path, int(name[1]), int(name[2]), name[3], **values)
 
 
 def find(root: Root, name: str) -> Milestone:
