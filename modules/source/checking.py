@@ -13,6 +13,7 @@ import re
 
 import numpy as np
 
+NO_TENSOR = re.compile("'(list|tuple)' object has no attribute '(shape|ndim|size|dtype|T)'")
 LONG_LIST = re.compile(r"\[[-\[\]\d\s.,e+]{150,}\]")  # where shapes differ, it only hides them
 
 
@@ -198,6 +199,10 @@ def result_of(call, case, cause="", kind=USUAL_ERRORS):
 
     cause  or {words of the error: the likely cause of such an error}
 
+    >>> result_of(lambda: [1, 2].shape, "the list")
+    Traceback (most recent call last):
+    AssertionError: the list: yours raises AttributeError: 'list' object has no attribute \
+'shape'. Put Tensor(...) around the list
     >>> result_of(lambda: [1, 2].index(3), "the list", {"not in list": "is 3 in it?"})
     Traceback (most recent call last):
     AssertionError: the list: yours raises ValueError: 3 is not in list: is 3 in it?
@@ -211,6 +216,8 @@ def result_of(call, case, cause="", kind=USUAL_ERRORS):
         if isinstance(cause, dict):
             cause = next((text for words, text in cause.items() if words in complaint), "")
         case = case.removesuffix(",")
+        if not cause and NO_TENSOR.search(complaint):
+            cause = "Put Tensor(...) around the list"
         assert False, (
             f"{case}: yours raises {type(error).__name__}: {complaint}{because(cause)}"
         )
