@@ -6,7 +6,9 @@ pristine copy under `.tito/`.
 """
 
 import functools
+import os
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +17,7 @@ from typing import Any
 
 from tito import settings
 from tito.errors import MachineError, UsageError, suggest
-from tito.lesson.lesson_format import FOLDER, Exercise, Lesson, Question
+from tito.lesson.lesson_format import ANSWER, FOLDER, Exercise, Lesson, Question
 from tito.lesson.parse import load_lesson
 
 SOURCE = Path("modules", "source")
@@ -156,6 +158,13 @@ class Root:
             raise UsageError(
                 f"Several lessons have an exercise {key!r}.", f"Did you mean {' or '.join(ids)}?"
             )
+        if asked := self.question([key]):
+            entry, question = asked
+            raise UsageError(
+                f"{key} is a question, with no checks and no hints.",
+                f'Write your answer in {entry.relative(entry.script)}, below "{ANSWER}", then: '
+                f"tito compare {entry.name}-{question.name}",
+            )
         names = [entry.name for entry in self.lessons]
         listed = f"There are these lessons: {', '.join(names)}."
         raise UsageError(
@@ -268,7 +277,9 @@ def find_root(start: Path, given: str | Path | None = None, strict: bool = True)
             return open_root(folder, strict)
     raise UsageError(
         f"{start} is not inside a course or a workspace.",
-        "Create one with `tito init my-tinytorch`, or change to yours with cd.",
+        f"Go to the one that you have activated: cd {shlex.quote(active)}"
+        if (active := os.environ.get("TITO_ACTIVE"))
+        else "Create one with `tito init my-tinytorch`, or change to yours with cd.",
     )
 
 

@@ -33,6 +33,7 @@ from tito.lesson.checks import (
     needed_by_visible,
     without_others,
 )
+from tito.lesson.outcome import UNWRITTEN
 
 FOLDER = re.compile(r"(\d+)_([a-z][a-z0-9_]*)")
 FACTS = "lesson.toml"
@@ -46,7 +47,7 @@ ITEM = re.compile(r"- (-?\d{1,4}(?:\.\d+)?) points?: (\S.*)")  # of a rubric, in
 HINT_OF_CHECK = re.compile(r'When "([^"]+)"\s+fails:\s+')  # the beginning of a check's hint
 # A line of an exercise whose solution the learner has seen: it earns no points until it is reset.
 GIVEN_UP = "#| given_up"
-STUCK = "Stuck? `tito hint {lesson} {exercise}`"
+STUCK = "Stuck? `tito hint {lesson}-{exercise}`"
 
 
 @dataclass(frozen=True)
@@ -348,10 +349,7 @@ def indent_of(line: str) -> str:
 
 def stub(lesson: str, exercise: str) -> str:
     """The line that is in a released exercise instead of its solution."""
-    return (
-        f'raise NotImplementedError("exercise {lesson}-{exercise} is yours to write: tito '
-        f'hint {lesson} {exercise}")'
-    )
+    return f'raise NotImplementedError("yours to write: tito hint {lesson}-{exercise}")'
 
 
 def without_mark(source: str) -> str:
@@ -386,8 +384,10 @@ def answer_in(source: cells.Source, question: str) -> str:
 
 
 def asked(task: Exercise | Question) -> str:
-    """What learners get of it, by which editions are compared."""
-    return task.text if isinstance(task, Question) else task.stub
+    """What learners get of it, by which editions are compared; not the words of its `raise`."""
+    if isinstance(task, Question):
+        return task.text
+    return "\n".join(line for line in task.stub.split("\n") if not UNWRITTEN.search(line))
 
 
 def answered(text: str, answer: str) -> str:

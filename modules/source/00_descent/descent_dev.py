@@ -407,3 +407,11 @@ print(f"{days:,.0f} days for one step, on this machine")
 # 3. In PyTorch, a widely used library, `loss.backward()` computes the gradient and
 #    `torch.optim.SGD(...).step()` takes the step. Which of your functions does each of them
 #    replace?
+
+# %% [markdown] tags=["answer"]
+# 1. With `h=1` the gradient is right, because for a parabola the central difference is exact
+#    for every `h`. With `h=1e-15` it is -14.2 in place of -13.83: the two losses differ only in
+#    their last digits, so rounding decides.
+# 2. Only the last one, the bias of the output, changes. All hidden outputs are 0, so no other
+#    parameter has an effect on the loss, and all other derivatives stay 0.
+# 3. `loss.backward()` replaces `numerical_gradient`, and `step()` replaces your `step`.

@@ -1156,3 +1156,12 @@ for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
 # in attributes only; for a list or dict of them it has `torch.nn.ModuleList` and
 # `torch.nn.ModuleDict`. A tensor becomes a buffer only through `register_buffer`, or as a
 # `torch.nn.Buffer`.
+
+# %% [markdown] tags=["answer"]
+# 1. All hidden units stay copies of each other: only the weights of different inputs, and those
+#    of different outputs, become different. A bias of 0 is no problem, because the weights of
+#    two units differ from the start.
+# 2. Hardly: with fan-out, the standard deviation doubles from 200 to 50 inputs and halves again
+#    from 50 to 200, and does not grow with the depth.
+# 3. It is large where the answer depends on which units are left, for example near the decision
+#    boundary. Gal and Ghahramani (2016) use it as a measure of uncertainty.

@@ -991,3 +991,13 @@ print(f"entropy of the answers: {entropy:.3f}")
 # `cross_entropy`, and the classes under the same names. There the classes are the *second*
 # axis, labels must be `int64` or `uint8`, and rows with the label -100 are left out
 # (`ignore_index`).
+
+# %% [markdown] tags=["answer"]
+# 1. 2.303 is ln 10: the model gives each of ten classes the same probability, so it has learned
+#    nothing. A loss of 14 means confident wrong answers, because the first logits are too
+#    large.
+# 2. The best that probabilities can do is 1 for the right class and 0 for the others: 0.551 for
+#    3 classes, 5.909 for 1,000. Training stops at these values, with probabilities that are far
+#    from the right ones after the second softmax.
+# 3. For every pair of logits whose difference is the one logit, such as (0, z): the sigmoid of
+#    z is the softmax of (0, z). Both losses of z = 1.7 for the second class are 0.1678.

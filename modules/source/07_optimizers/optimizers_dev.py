@@ -1073,3 +1073,9 @@ for kind in (SimpleAdamW, AdamW):
 #
 # In PyTorch: `torch.optim.SGD`, `Adam` and `AdamW`, the schedules in
 # `torch.optim.lr_scheduler`, and `torch.nn.utils.clip_grad_norm_`, with the same results.
+
+# %% [markdown] tags=["answer"]
+# 2. It gets the new w, because the graph holds the array that `step` has changed; it should
+#    have 2. An error is better, because nothing else tells you that the gradient is wrong.
+# 3. Those of SGD and momentum: their steps become 100 times as large, which is too large. Adam
+#    divides by the size of the gradient, so choose Adam when you do not know the scale.

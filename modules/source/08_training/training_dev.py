@@ -1219,3 +1219,9 @@ figure = plot_double_descent(COUNTS, train_errors, test_errors)
 # checkpoints are `torch.save` of state dicts, `random_states` is `torch.get_rng_state`, and
 # metrics come from `torchmetrics`. `torch.optim.Optimizer.state_dict` returns live tensors:
 # copy them.
+
+# %% [markdown] tags=["answer"]
+# 1. The loss in the history was computed with dropout, and while the weights changed: it is the
+#    mean over the epoch. `evaluate` uses no dropout, and the weights at its end.
+# 2. Each micro-batch is normalized with its own mean and variance. A large batch has one mean
+#    and one variance for all its examples.

@@ -1146,3 +1146,7 @@ figure = plot_lines({name: (STEPS, np.reshape(losses, (-1, 5)).mean(1))
 #    arguments; `torch.nn.functional.layer_norm`, `rms_norm` and `batch_norm`. A batch norm of
 #    PyTorch counts its batches also when it has a momentum (`num_batches_tracked`). Residual
 #    connections are written as `x + f(x)`.
+
+# %% [markdown] tags=["answer"]
+# 2. It is 0, up to rounding: batch norm subtracts the mean, and with it every constant that was
+#    added before. The bias of the batch norm takes its place.

@@ -1083,3 +1083,9 @@ figure = draw_token_lengths([len(token) for token in token_bytes(merges).values(
 #    (Hugging Face) finds the same merges. `tiktoken.Encoding` has our `encode(text,
 #    allowed_special=...)`, but raises a ValueError when a text contains a special token that is
 #    not allowed. Ours encodes it as text. Which is safer, and for whom?
+
+# %% [markdown] tags=["answer"]
+# 3. The ids are different, and so are the vectors that a model learns for them. If all three
+#    were one token, a decoded text would have neither capital letters nor the right spaces.
+# 4. An error is safer for a program that passes on what strangers type, because a special token
+#    could end their part of the text. Text is safer for a program that must never stop.

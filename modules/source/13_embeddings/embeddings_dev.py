@@ -1121,3 +1121,7 @@ print(characters.decode(ids))
 # 4. In PyTorch: `torch.nn.Embedding(num_embeddings, embedding_dim)`; its argument `padding_idx`
 #    names a row that gets no gradient. `torch.nn.RNNCell` is `rnn_step`, with transposed
 #    weights and two biases; `torch.nn.RNN` applies it to all tokens. There is no n-gram model.
+
+# %% [markdown] tags=["answer"]
+# 3. None: all three follow the same change of names, so every product stays as it was. An id is
+#    a name, and its size means nothing.

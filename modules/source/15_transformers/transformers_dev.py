@@ -1220,3 +1220,9 @@ figure = plot_shares(shares, ["tables and head", "blocks", "attention"])
 # Causality is an argument of every call, `layer(x, src_mask=mask, is_causal=True)`, with a
 # mask that is True where attention is *not* allowed. `torch.nn.GELU(approximate="tanh")` is our
 # GELU. PyTorch has no GPT; nanoGPT by Andrej Karpathy is the usual small one.
+
+# %% [markdown] tags=["answer"]
+# 2. Under a causal mask, the first token sees one token and the tenth sees ten. So the mean
+#    over what a token sees depends on its position.
+# 3. Per token, the matrices of a block take 12 D^2 multiplications, and the products of
+#    attention 2 T D. Both are equal at T = 6 D, 4,608 tokens.

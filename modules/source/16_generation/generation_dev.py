@@ -1104,3 +1104,7 @@ for name, ids in texts.items():
 # top_p=..., num_beams=..., use_cache=True)`; its cache grows by concatenation. In PyTorch's
 # `scaled_dot_product_attention`, `is_causal=True` aligns the mask at the *first* key: with a
 # cache, a single query would then see only the oldest token.
+
+# %% [markdown] tags=["answer"]
+# 3. The keys and values of all heads become those of one head, so the cache is divided by the
+#    number of heads. The arrays of `KVCache` lose their head axis, or have length 1 there.

@@ -1228,3 +1228,9 @@ figure = draw_memory(depths, {
 # `torch.autograd.functional.hvp`, `torch.utils.checkpoint.checkpoint`. Its backward rules are
 # recorded, so reverse mode can be nested there; ours refuses that. Its forward mode stores a
 # tangent in each tensor (`torch.autograd.forward_ad`), as our Dual does, and needs no graph.
+
+# %% [markdown] tags=["answer"]
+# 1. `jacfwd(jacfwd(f))` takes n^2 forward passes, one for each pair of weights, and the two
+#    others n passes, each with a backward pass. All three give the same matrix.
+# 3. Only one input per level is stored, and there are about log2 of the depth levels. Each
+#    level computes everything below it again, and that takes time.

@@ -1191,3 +1191,11 @@ for batch in (1, 8, 32):
 # a timeline. `torch.utils.flop_counter.FlopCounterMode` counts as `flops_of` does. On a GPU the
 # calls return before the work is done, so a clock needs `torch.cuda.synchronize()` around it;
 # `torch.cuda.max_memory_allocated()` is `peak_bytes`.
+
+# %% [markdown] tags=["answer"]
+# 1. You measure the call of a function and two readings of the clock. Put the short program
+#    into a loop of a thousand rounds, and divide.
+# 2. Each matrix product of the forward pass has two in the backward pass, one for each input.
+#    The first layer needs only one of them, and other operations have other ratios.
+# 4. The attention weights, of shape (B, heads, T, T). They are larger than input and result
+#    together when T is larger than 4 D / heads, with D numbers per token in the result.

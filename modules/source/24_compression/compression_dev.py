@@ -911,10 +911,10 @@ lora_share = sum(p.size for p in lora.parameters()) / 136_960
 print(f"LoRA with rank 8 trains {lora_share:.0%} of the parameters")
 
 # %% [markdown]
-# LoRA learns less than full training. In these runs, with one seed, it does not forget less:
-# one point needs about as many bits for the novels, the other two need more. But LoRA saves
-# memory, because Adam keeps two numbers only for each *trained* weight. And a file with $A$ and
-# $B$ is small.
+# LoRA learns less than full training. In these runs, with one seed, it does not forget less,
+# unlike in *LoRA learns less and forgets less* by Biderman et al. (2024): one point needs about
+# as many bits for the novels, the other two need more. But LoRA saves memory, because Adam
+# keeps two numbers only for each *trained* weight. And a file with $A$ and $B$ is small.
 #
 # ## Averages of models
 #

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 from commands import process, tito
+from rich.console import Console
 from small_course import FACTS, edit, introduce, solve
 
-from tito.learn import jupyter, progress
-from tito.views import report
+from tito.learn import jupyter, progress, status
+from tito.views import learner, report
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 COMMANDS = (
@@ -380,6 +381,20 @@ def test_outside_any_root_tito_says_how_to_begin(tmp_path):
     assert "is not inside a course or a workspace" in err and "tito init" in err
 
 
+def test_outside_any_root_an_activated_one_is_named(tmp_path):
+    _, err = process(tmp_path, "status", code=2, TINYTORCH_ROOT="/my work")
+    assert "Go to the one that you have activated: cd '/my work'" in err
+
+
+def test_a_long_list_of_new_lessons_is_folded(small_workspace):
+    rows = [status.LessonStatus(n, f"name{n}", "", "new", 0, 1, 0, None) for n in range(9)]
+    console = Console(width=80)
+    with console.capture() as shown:
+        console.print(learner.status(small_workspace, rows, None))
+    assert "name2" in shown.get() and "name3" not in shown.get()
+    assert "and 6 lessons more, 03 to 08" in shown.get()
+
+
 def test_init_from_anywhere_uses_the_course_that_tito_came_with(tmp_path):
     out, _ = tito(tmp_path, "init", "mine")
     assert (
@@ -545,6 +560,6 @@ def test_a_word_is_explained_with_its_lesson(small_course):
         "  01 numbers: Doubling",
         "  in PyTorch: mul",
     ]
-    assert "doubled  01 numbers" in tito(small_course, "word")[0]
+    assert "01 numbers  doubled" in tito(small_course, "word")[0]
     assert json.loads(tito(small_course, "word", "--json")[0])[0]["section"] == "Doubling"
     assert "Did you mean 'doubled'?" in tito(small_course, "word", "double", code=2)[1]

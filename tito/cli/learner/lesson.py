@@ -131,6 +131,7 @@ def start(lesson: Lesson = None) -> None:
     """
     from tito.learn import notebook_sync, progress
     from tito.learn import status as lesson_status
+    from tito.lesson import export
     from tito.views import Pieces, link
     from tito.views import learner as views
 
@@ -148,6 +149,8 @@ def start(lesson: Lesson = None) -> None:
     at = f":{line}" if line and came_back else ""
     place = link(entry.root, entry.relative(source.path) + at)
     echo(views.lesson_card(entry, place, needed(entry, records), first.id if first else None, line))
+    if export.is_skipped(entry):
+        echo(f"It is skipped, with the course's code in use, until you run tito test {entry.name}.")
     if root.is_course:
         echo(
             Pieces(

@@ -163,7 +163,6 @@ def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]
     is_done = verdict.passed and whole
     step = status.next_step(rows) if is_done else None
     opened = records.get(entry.name, {}).get("hints_shown", {})
-    passed = sum(r.get("last", {}).get("verdict") == "passed" for r in records.values())
     exercises = entry.declared.exercises
     unwritten = {check.unwritten for check in verdict.checks if check.unwritten}
     lower = unwritten - {exercise.id for exercise in exercises}
@@ -172,6 +171,5 @@ def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]
         addresses={e.id: entry.address(e.id) for e in exercises},
         following=step[0] if step else None,
         complete=is_done and not (step or entry.root.is_course),
-        course=(passed, len(entry.root.lessons)),
         needed=needed(entry, records, lower) if lower else None,
     )
