@@ -18,7 +18,7 @@ from typing import Any
 from tito import settings
 from tito.errors import MachineError, UsageError, suggest
 from tito.lesson import track
-from tito.lesson.lesson_format import ANSWER, FOLDER, Exercise, Lesson, Question
+from tito.lesson.lesson_format import FOLDER, Exercise, Lesson, Question
 from tito.lesson.parse import load_lesson
 from tito.lesson.track import WHOLE, Track
 
@@ -206,13 +206,6 @@ class Root:
             raise UsageError(
                 f"Several lessons have an exercise {key!r}.",
                 f"Did you mean {' or '.join(matches)}?",
-            )
-        if asked := self.question([key]):
-            entry, question = asked
-            raise UsageError(
-                f"{key} is a question, with no checks and no hints.",
-                f'Write your answer in {entry.relative(entry.script)}, below "{ANSWER}", then: '
-                f"tito compare {entry.name}-{question.name}",
             )
         names = [entry.name for entry in self.lessons]
         listed = f"There are these lessons: {', '.join(names)}."

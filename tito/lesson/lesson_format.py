@@ -222,6 +222,12 @@ class Lesson:
         if self.is_given(name := self.task(key)):
             id = f"{self.name}-{name}"
             raise UsageError(f"{id} is given here.", f"To write it yourself: tito reset {id}")
+        if name:
+            raise UsageError(
+                f"{self.name}-{name} is a question, with no checks and no hints.",
+                f'Write your answer in the lesson\'s file, below "{ANSWER}", then: '
+                f"tito compare {self.name}-{name}",
+            )
         raise UsageError(
             f"Lesson {self.name} has no exercise {key!r}.",
             f"There are: {', '.join(e.id for e in self.exercises)}.",

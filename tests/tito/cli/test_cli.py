@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 from commands import process, tito
-from rich.console import Console
 from small_course import edit, introduce, solve
 
-from tito.learn import jupyter, progress, status
-from tito.views import learner, report
+from tito.learn import jupyter, progress
+from tito.views import report
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 COMMANDS = (
@@ -376,15 +375,6 @@ def test_outside_any_root_tito_says_how_to_begin(tmp_path):
 def test_outside_any_root_an_activated_one_is_named(tmp_path):
     _, err = process(tmp_path, "status", code=2, TINYTORCH_ROOT="/my work")
     assert "Go to the one that you have activated: cd '/my work'" in err
-
-
-def test_a_long_list_of_new_lessons_is_folded(small_workspace):
-    rows = [status.LessonStatus(n, f"name{n}", "", "new", 0, 1, 0, None) for n in range(9)]
-    console = Console(width=80)
-    with console.capture() as shown:
-        console.print(learner.status(small_workspace, rows, None))
-    assert "name2" in shown.get() and "name3" not in shown.get()
-    assert "and 6 lessons more, 03 to 08" in shown.get()
 
 
 def test_init_from_anywhere_uses_the_course_that_tito_came_with(tmp_path):
