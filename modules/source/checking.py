@@ -78,45 +78,61 @@ def difference(found, wanted, relative=0, absolute=0):
     'should be 0 at (30,), yours is 30: 25% of its numbers are wrong'
     """
     digits = 6 if shown(found) != shown(wanted) else 17
+    seen = pattern(found, wanted)
     if wanted.size <= 20:
-        return f"should be {shown(wanted, digits)}, yours is {shown(found, digits)}"
+        return f"should be {shown(wanted, digits)}, yours is {shown(found, digits)}{seen}"
     wrong = ~np.isclose(found, wanted, relative, absolute, equal_nan=True)
     at = tuple(np.argwhere(wrong)[0].tolist())
     return (
         f"should be {shown(wanted[at], digits)} at {at}, yours is {shown(found[at], digits)}: "
-        f"{wrong.mean():.0%} of its numbers are wrong"
+        f"{wrong.mean():.0%} of its numbers are wrong{seen}"
     )
 
 
-def relation(found, wanted):
-    """How each number of an array follows from the right one, in words, or "".
+def pattern(found, wanted):
+    """How wrong numbers follow from the right ones, to end a sentence; "" if it is not seen.
 
-    >>> relation(np.array([2, 4, 6]), np.array([1, 2, 3]))
-    'each of yours is 2 times the right number'
+    >>> pattern(np.array([2, 8]), np.array([1, 4])), pattern(np.array([1, 8]), np.array([1, 4]))
+    (', twice as much', '')
+    """
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    numbers = found.dtype.kind in "iuf" and wanted.dtype.kind in "iuf" and wanted.size
+    if not numbers or not np.isfinite(wanted).all():
+        return ""
+    right = wanted.astype("float64")
+    ways = {
+        " (did // round it down?)": np.floor(right),
+        ", with the opposite sign": -right,
+        ", twice as much": 2 * right,
+        ", half as much": right / 2,
+        ", in reverse order": right[::-1] if right.ndim else right,
+        ", transposed": right.swapaxes(-1, -2) if right.ndim > 1 else right,
+    }
+    fits = [words for words, way in ways.items() if alike(found, way, 1e-6, 1e-9)]
+    return fits[0] if fits and not alike(ways[fits[0]], right, 1e-6, 1e-9) else ""
+
+
+def relation(found, wanted):
+    """How each number of an array follows from the right one, as a likely cause; "" if it is
+    not seen, or `pattern` has seen it.
+
+    >>> relation(np.array([3, 6, 9]), np.array([1, 2, 3]))
+    'each of yours is 3 times the right number'
     >>> relation(np.array([3.5, 4.5, 6.5]), np.array([1, 2, 4]))
     'each of yours is the right number plus 2.5'
-    >>> relation(np.array([3, 2, 1]), np.array([1, 2, 3]))
-    ''
     """
     if wanted.dtype.kind + found.dtype.kind not in ("ff", "fi", "if", "ii"):
         return ""
-    found, wanted = found.astype("float64").ravel(), wanted.astype("float64").ravel()
-    if (
-        len(np.unique(wanted[wanted != 0])) < 2
-        or len(wanted) < 3
-        or not np.isfinite(found).all()
-    ):
+    x, y = found.astype("float64").ravel(), wanted.astype("float64").ravel()
+    if len(y) < 3 or len(np.unique(y[y != 0])) < 2 or not np.isfinite(x).all():
         return ""
-    factor = found @ wanted / (wanted @ wanted)
-    near = 1e-4 * np.abs(found).max()
-    if np.allclose(found, wanted, rtol=0, atol=20 * near):
+    near, factor, plus = 1e-4 * np.abs(x).max(), x @ y / (y @ y), np.mean(x - y)
+    if np.allclose(x, y, rtol=0, atol=20 * near) or pattern(found, wanted):
         return ""
-    if factor and np.allclose(found, factor * wanted, rtol=0, atol=near):
+    if factor and np.allclose(x, factor * y, rtol=0, atol=near):
         return f"each of yours is {factor:.3g} times the right number"
-    plus = np.mean(found - wanted)
-    if np.allclose(found, wanted + plus, rtol=0, atol=near):
-        return f"each of yours is the right number plus {plus:.3g}"
-    return ""
+    added = np.allclose(x, y + plus, rtol=0, atol=near)
+    return f"each of yours is the right number plus {plus:.3g}" if added else ""
 
 
 def because(cause):
@@ -149,12 +165,28 @@ def equal(found, wanted, case, cause=""):
     >>> equal((2, 3), [2, 3], "the shape", "a tuple is no list")
     Traceback (most recent call last):
     AssertionError: the shape should be [2, 3], yours is (2, 3): a tuple is no list
+    >>> equal([2.0], [2], "the sizes")
+    Traceback (most recent call last):
+    AssertionError: the sizes should be [2], yours is [2.0]: whole numbers, as int
     """
     kinds = (tuple, list, dict, str, type(None))
     kind = type(wanted) if isinstance(wanted, kinds) else object
-    assert isinstance(found, kind) and found == wanted, (
-        f"{case} should be {wanted!r}, yours is {found!r}{because(cause)}"
-    )
+    is_equal = isinstance(found, kind) and found == wanted
+    if is_equal and has_other_numbers(found, wanted):
+        is_equal, cause = False, "whole numbers, as int"
+    seen = "" if is_equal or isinstance(wanted, kinds) else pattern(found, wanted)
+    assert is_equal, f"{case} should be {wanted!r}, yours is {found!r}{seen}{because(cause)}"
+
+
+def has_other_numbers(found, wanted):
+    """Whether one of two equal values has something else where the other has whole numbers."""
+    if type(wanted) is int:
+        return np.asarray(found).dtype.kind not in "iu"
+    if isinstance(wanted, dict):
+        return any(has_other_numbers(found[key], other) for key, other in wanted.items())
+    if isinstance(wanted, (tuple, list)):
+        return any(has_other_numbers(one, other) for one, other in zip(found, wanted))
+    return False
 
 
 def refused(call, case, kind=ValueError, contains=(), cause=""):
@@ -185,8 +217,12 @@ list
             f"{text}{because(cause)}"
         )
         return text
+    except Exception as error:
+        out = f"raises {type(error).__name__}: {error}"
+    else:
+        out = f"gives {out}"
     names = " or ".join(kind.__name__ for kind in kinds)
-    assert False, f"{case} should raise {names}; yours gives {out}{because(cause)}"
+    assert False, f"{case} should raise {names}; yours {out}{because(cause)}"
 
 
 # What wrong code usually raises.

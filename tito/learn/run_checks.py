@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 from tito import import_hook
+from tito.learn.arguments import guarded
 from tito.lesson.checks import CheckFunction, CheckSuite, needed_by, shared_code
 from tito.lesson.outcome import (
     LACKS,
@@ -98,6 +99,7 @@ def _run(check: CheckFunction, suite: CheckSuite, namespace: dict[str, Any], pac
     try:
         for code in shared_code(shared, needed_by(section, suite)):
             exec(code, space)
+        space = space | guarded(namespace, section)
         exec(section.functions, space)
         space[check.function]()
     except NameError as error:

@@ -586,15 +586,12 @@ def _in_file(module: ExportedModule) -> set[str]:
     """Ids of the exercises that the learner's file has, though the module does not: a part is left
     out, or what it defines was renamed.
     """
-    names = {name for one in module.left_out for name in one.names}
+    names, lesson = {name for one in module.left_out for name in one.names}, module.lesson
     own = {cell.exercise for cell in module.source.cells if DEFINED.search(cell.source)}
-    return {
-        exercise.id
-        for exercise in module.lesson.exercises
-        if names & set(DEFINED.findall(exercise.cell.source))
-        or exercise.name in own
-        and not module.lesson.is_unwritten(exercise, module.source)
-    }
+    renamed = {e for e in lesson.exercises if e.name in own}
+    renamed -= {e for e in renamed if lesson.is_unwritten(e, module.source)}
+    cut = {e for e in lesson.exercises if names & set(DEFINED.findall(e.cell.source))}
+    return {exercise.id for exercise in renamed | cut}
 
 
 def unwritten(module: ExportedModule) -> list[str]:

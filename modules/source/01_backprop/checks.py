@@ -505,14 +505,14 @@ def test_backward_finds_the_gradients_worked_out_by_hand():
     L = f * g
     L.backward()
     for name, node, right in [
-        ("L", L, 1),
-        ("f", f, 7),
-        ("g", g, 4),
-        ("e", e, 7),
-        ("c", c, 7),
-        ("d", d, 4),
-        ("b", b, 14),
-        ("a", a, -17),
+        ("L", L, 1.0),
+        ("f", f, 7.0),
+        ("g", g, 4.0),
+        ("e", e, 7.0),
+        ("c", c, 7.0),
+        ("d", d, 4.0),
+        ("b", b, 14.0),
+        ("a", a, -17.0),
     ]:
         why = "compare with the graph that you filled in by hand"
         if name == "L":
@@ -1266,8 +1266,8 @@ def test_many_results_of_one_large_graph():
         for leaf in (0, 2, 11):
             right = [0.0] * 30
             for i in range(30):
-                terms = zip(inputs[i], local_gradients[i])
-                right[i] = 1.0 if i == leaf else sum(local * right[c] for c, local in terms)
+                terms = [local * right[c] for c, local in zip(inputs[i], local_gradients[i])]
+                right[i] = 1.0 if i == leaf else sum(terms, 0.0)
             roots = [29, 5, 17, 29, 1, leaf]
             got = forward_mode_derivatives(roots=[nodes[r] for r in roots], leaf=nodes[leaf])
             got, expected = [float(derivative) for derivative in got], [right[r] for r in roots]

@@ -769,10 +769,10 @@ def test_traverse_of_other_nestings():
             if isinstance(part, Tensor)
         ]
         right = [
-            (f"{before}z.1.0.0", [1, 2]),
-            (f"{before}z.2.deep.0", [1, 2]),
-            (f"{before}z.2.deep.1.er.weights", [[12, 12], [12, 12]]),
-            (f"{before}z.2.deep.1.er.rest.1.0", [[3]]),
+            (f"{before}z.1.0.0", [1.0, 2.0]),
+            (f"{before}z.2.deep.0", [1.0, 2.0]),
+            (f"{before}z.2.deep.1.er.weights", [[12.0, 12.0], [12.0, 12.0]]),
+            (f"{before}z.2.deep.1.er.rest.1.0", [[3.0]]),
         ]
         equal(tensors, right, f"path {start!r}: the tensors")
         everything = traverse(thing, path=start)
@@ -880,7 +880,8 @@ def test_parameters_of_other_networks():
     for number, (_, tensor) in enumerate(named_parameters(net)):
         tensor.grad = np.full(tensor.shape, number, "float32")
     grads = [t.grad if t.grad is None else t.grad.tolist() for t in (thawed, kept, frozen)]
-    equal(grads, [[1, 1], [[2], [2]], None], "gradients 1, 2 and None in the net's tensors")
+    wanted = [[1.0, 1.0], [[2.0], [2.0]], None]
+    equal(grads, wanted, "gradients 1, 2 and None in the net's tensors")
 
 
 # %% learner-side

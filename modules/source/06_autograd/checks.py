@@ -545,7 +545,7 @@ def test_each_result_is_propagated_once_with_its_complete_gradient():
     q = y * 5.0
     (g,), _ = gradients_at(q + 2.0 * y * 1.0, np.float32(1), (x,))
     cause = "y must wait for all paths that lead to it"
-    equal(float(g), 21, "the derivative of 5·3x + 2·3x", cause)
+    equal(float(g), 21.0, "the derivative of 5·3x + 2·3x", cause)
 
 
 def test_no_grad_attribute_is_changed():

@@ -922,7 +922,8 @@ def test_fit_with_many_losses():
                 break
         got = scripted_fit(losses, [asked], patience=patience, checkpoint="c")
         case = f"losses {losses}, patience {patience}, {asked} epochs"
-        equal((got["epoch"], got["weight"]), (last, best), f"{case}: epochs and best epoch")
+        found = got["epoch"], got["weight"]
+        equal(found, (last, float(best)), f"{case}: epochs and best epoch")
         count = sum(entry.startswith("save") for entry in got["log"])
         equal(count, last, f"{case}: the number of checkpoints")
 

@@ -642,7 +642,7 @@ def test_an_epoch_has_every_example_in_batches():
             rows = slice(3 * k, 3 * k + 3)
             expect(x.data, pictures[rows], f"the images of batch {k}", dtype="float32")
             expect(y.data, labels[rows], f"the labels of batch {k}")
-    wanted = [([0, 1], [0, 10]), ([2, 3], [20, 30]), ([4], [40])]
+    wanted = [([0.0, 1.0], [0, 10]), ([2.0, 3.0], [20, 30]), ([4.0], [40])]
     epoch = columns(DataLoader(RecordedDataset(5), 2))
     equal(epoch, wanted, "five pairs (i, 10 i) in batches of 2")
 
@@ -708,7 +708,7 @@ def test_a_sampler_defines_the_order():
     loader = DataLoader(RecordedDataset(6), 2, sampler=[4, 0, 4, 4, 1])
     case = "the sampler is 4, 0, 4, 4, 1, and the batches should have this order: each epoch"
     for _ in range(2):
-        wanted = [([4, 0], [40, 0]), ([4, 4], [40, 40]), ([1], [10])]
+        wanted = [([4.0, 0.0], [40, 0]), ([4.0, 4.0], [40, 40]), ([1.0], [10])]
         equal(columns(loader), wanted, case)
     equal(len(loader), 3, "the number of batches of up to 2 of a sampler of 5 indices")
     first, second = orders_of_a_changing_sampler()
@@ -726,7 +726,7 @@ def test_a_sampler_defines_the_order():
 def test_a_collate_fn_receives_the_examples():
     samples = samples_given_to_collate(5, 3)
     case = "a collate_fn should receive the list of the examples of a batch: the lists"
-    wanted = [[(0, 0), (1, 10), (2, 20)], [(3, 30), (4, 40)]]
+    wanted = [[(0.0, 0), (1.0, 10), (2.0, 20)], [(3.0, 30), (4.0, 40)]]
     equal(samples, wanted, case, "use self.fetch")
 
 

@@ -444,7 +444,7 @@ def test_forward_keeps_the_dtype():
         out = computed(im2col_forward, arrays, options, case, error)
         equal(out.dtype.name, dtype, f"the dtype of the output for {dtype} inputs")
         equal(out.shape, (1, 3, 5, 5), "the shape for x (1, 2, 4, 4) and padding (1, 1)")
-        equal(out[0, 2, 1, 1], 9, "ones everywhere: the sum of 8 products and a bias")
+        equal(out[0, 2, 1, 1], 9.0, "ones everywhere: the sum of 8 products and a bias")
 
 
 def test_forward_of_an_empty_batch():

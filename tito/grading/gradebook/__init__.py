@@ -8,7 +8,6 @@ Storage:
 
 tables.py      the tables
 database.py    connections, transactions, the version of the schema
-upgrade.py     bring the gradebook of an older tito up to date
 run_lock.py    the lock that allows only one run at a time
 learners.py    rows of learners: find, lock and save them
 enrollment.py  who is in the class: rosters, who left, merged ids, strangers

@@ -1,8 +1,7 @@
 """Open the database of a gradebook: its URL, connections, transactions and schema.
 
 The database is SQLite by default, or another one by URL; `tito grade` needs SQLite or PostgreSQL,
-which it can lock. One with an unknown schema is refused and not changed; for an older one see
-`upgrade.py`.
+which it can lock. One with an unknown schema is refused and not changed.
 """
 
 import re
@@ -14,7 +13,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from tito.errors import MachineError, Notice, UsageError
-from tito.grading.gradebook.tables import OLDER, SCHEMA, SETTING, TABLES, DamagedValue, sql
+from tito.grading.gradebook.tables import SCHEMA, SETTING, TABLES, DamagedValue, sql
 from tito.safe_text import one_line
 
 # A transaction that will write takes the lock first: of two that read and then both want to write,
@@ -43,10 +42,8 @@ class Collision(MachineError):
 
 
 @contextmanager
-def connect(
-    where: str | Path, create: bool = True, reads: bool = False
-) -> Iterator[tuple[sql.Engine, str]]:
-    """The engine of the gradebook at `where`, a path or a database URL, and its schema.
+def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iterator[sql.Engine]:
+    """The engine of the gradebook at `where`, a path or a database URL.
 
     Without `create`, the gradebook must exist. With `reads`, nothing is written: a gradebook that
     does not exist is empty. Raises the same errors as `gradebook.open_gradebook`.
@@ -59,15 +56,14 @@ def connect(
     engine = _engine(url if is_there or not reads else IN_MEMORY)
     is_new = _make_file(path) if path and not (is_there or reads) else False
     try:
-        schema = "" if is_new else _schema_of(engine)
-        if not schema:
+        if is_new or not _has_tables(engine):
             if not create:
                 raise _missing(url)
             if reads:
                 engine.dispose()
                 engine = _engine(IN_MEMORY)
-            schema = _make_tables(engine)
-        yield engine, schema
+            _make_tables(engine)
+        yield engine
     finally:
         engine.dispose()
 
@@ -298,28 +294,26 @@ def _prepare_sqlite(engine: sql.Engine) -> None:
             database.exec_driver_sql(command)
 
 
-def _schema_of(engine: sql.Engine) -> str:
-    """The schema of the tables; "" for an empty database. Raises UsageError for others."""
+def _has_tables(engine: sql.Engine) -> bool:
+    """Whether the database is a gradebook; False for an empty one. Raises UsageError for others."""
     try:
         with transaction(engine) as database:
-            return _known_schema(database)
+            return _is_gradebook(database)
     except MachineError as error:
         if "file is not a database" in error.what:
             raise _foreign(engine.url) from None
         raise
 
 
-def _known_schema(database: sql.Connection) -> str:
+def _is_gradebook(database: sql.Connection) -> bool:
     names = set(sql.inspect(database).get_table_names())
     if not names:
-        return ""
+        return False
     if SETTING.name not in names:
         raise _foreign(database.engine.url)
     rows = [list(row) for row in database.execute(sql.text(f"SELECT * FROM {SETTING.name}"))]
-    known = {SCHEMA: set[str](), **OLDER}
-    for schema, lacks in known.items():
-        if ["schema", schema] in rows and names >= TABLES.tables.keys() - lacks:
-            return schema
+    if ["schema", SCHEMA] in rows and names >= TABLES.tables.keys():
+        return True
     raise UsageError(
         f"The gradebook {display_url(database.engine.url)} has a schema that this version of tito "
         "does not know; it was not changed.",
@@ -327,17 +321,15 @@ def _known_schema(database: sql.Connection) -> str:
     )
 
 
-def _make_tables(engine: sql.Engine) -> str:
+def _make_tables(engine: sql.Engine) -> None:
     try:
         with transaction(engine, WRITING) as database:
             TABLES.create_all(database, checkfirst=False)
             database.execute(sql.insert(SETTING).values(name="schema", value=SCHEMA))
-        return SCHEMA
     except (MachineError, sql.exc.IntegrityError):
         # Another process may be making the tables at the same time; the second of them is refused.
-        if schema := _schema_of(engine):
-            return schema
-        raise
+        if not _has_tables(engine):
+            raise
 
 
 def _missing(url: sql.URL) -> UsageError:

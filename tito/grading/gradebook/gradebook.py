@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tito.grading.gradebook import late, upgrade
+from tito.grading.gradebook import late
 from tito.grading.gradebook.counting import counting_grade
 from tito.grading.gradebook.database import (
     WRITING,
@@ -39,7 +39,6 @@ from tito.grading.gradebook.tables import (
     BEGUN,
     CHANGE,
     LEARNER,
-    OLDER,
     RESULT,
     SECRET,
     SETTING,
@@ -82,19 +81,14 @@ class Gradebook:
             self._moved[change.student, change.lesson] = change._replace(old=first.old)
 
     @contextmanager
-    def copied(self, besides: tuple[sql.Table, ...] = (BEGUN, TEXT)) -> Iterator["Gradebook"]:
-        """A temporary copy of this gradebook, for a dry run, or to read an older one.
-
-        besides  tables that are not copied: the graded texts are most of its bytes, and no grade
-                 depends on them
+    def copied(self) -> Iterator["Gradebook"]:
+        """A temporary copy of this gradebook, for a dry run; without the graded texts, which are
+        most of its bytes: no grade depends on them.
         """
-        there = sql.inspect(self.engine).get_table_names()  # of an older schema, not all
-        tables = [
-            table for table in TABLES.sorted_tables if table not in besides and table.name in there
-        ]
+        tables = [table for table in TABLES.sorted_tables if table not in (BEGUN, TEXT)]
         with (
             tempfile.TemporaryDirectory(prefix="tito-trial-") as folder,
-            connect(Path(folder) / "gradebook.db") as (engine, _),
+            connect(Path(folder) / "gradebook.db") as engine,
         ):
             with transaction(self.engine) as database, transaction(engine, WRITING) as target:
                 target.execute(sql.delete(SETTING))
@@ -102,8 +96,6 @@ class Gradebook:
                     rows = database.execute(sql.select(table)).mappings()
                     while some := rows.fetchmany(PAGE):
                         target.execute(sql.insert(table), [dict(row) for row in some])
-                if upgrade.RUBRIC.name in there:
-                    upgrade.convert(database, target)
             yield Gradebook(engine, self.rules)
 
     # What grading reads and writes
@@ -350,18 +342,10 @@ def open_gradebook(
 
     rules   that its grades follow; None: nothing is late
     create  create it if it does not exist
-    reads   write nothing: a gradebook that does not exist is empty, and of an older one a
-            temporary copy is brought up to date
+    reads   write nothing: a gradebook that does not exist is empty
 
     Raises UsageError if it does not exist and `create` is not set, if it has another schema, or if
     it is not a gradebook; MachineError if the database cannot be reached.
     """
-    with connect(where, create, reads) as (engine, schema):
-        book = Gradebook(engine, rules or late.Rules())
-        if schema in OLDER and reads:
-            with book.copied(besides=(BEGUN,)) as copy:
-                yield copy
-        else:
-            if schema in OLDER:
-                upgrade.upgrade(engine)
-            yield book
+    with connect(where, create, reads) as engine:
+        yield Gradebook(engine, rules or late.Rules())

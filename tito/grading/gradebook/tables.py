@@ -196,7 +196,6 @@ def are_seen(value: list[Any]) -> bool:
 
 TABLES = sql.MetaData()
 SCHEMA = "2"  # a change of these tables makes it 3
-OLDER = {"1": {"entry", "begun"}}  # {an older schema that can be opened: the tables that it lacks}
 SETTING = sql.Table(
     "tito_gradebook",
     TABLES,

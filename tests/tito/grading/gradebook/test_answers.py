@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from some_results import DAY, MONDAY, RULES, handed_in, result, save_each, set_comment, set_points
+from some_results import DAY, MONDAY, RULES, handed_in, save_each, set_comment, set_points
 
 from tito.errors import TitoError
 from tito.grading.gradebook import answers, enrollment, exports, feedback
@@ -218,79 +218,3 @@ def test_the_best_submission_is_chosen_with_what_persons_gave(tmp_path):
         assert (grade(book).points, grade(book).submissions) == (5, 2)
         (row,) = answers.learner_answers(book, "numbers", "why")
         assert row.text == "Sums to one."
-
-
-OLD_RUBRIC = """
-CREATE TABLE rubric (version INTEGER PRIMARY KEY, item INTEGER NOT NULL, lesson VARCHAR(100),
-                     question VARCHAR(100), place INTEGER, points INTEGER, text TEXT, who TEXT,
-                     at DATETIME);
-INSERT INTO rubric VALUES (1, 1, 'numbers', 'why', 1, 150, 'says four', 'prof', NULL),
-                          (2, 2, 'numbers', 'why', 2, -50, 'guesses', 'prof', NULL),
-                          (3, 3, 'numbers', 'why', 3, 100, 'gone', 'prof', NULL),
-                          (4, 1, 'numbers', 'why', 1, 200, 'says four', 'prof', NULL),
-                          (5, 3, 'numbers', 'why', 3, NULL, 'gone', 'prof', NULL);
-DROP TABLE entry;
-UPDATE tito_gradebook SET value = '1' WHERE name = 'schema';
-"""
-
-
-OLD_JUDGEMENT = """
-INSERT INTO change (student, lesson, kind, who, at, why, points, text, replaced)
-VALUES (?, 'numbers', 'judged', 'ta1', '2026-11-02 12:00:00', 'why', ?, ?, ?)
-"""
-
-
-def old_gradebook(path):
-    """A gradebook of schema 1: ada's answer got items 1, 2 and 3 and a comment, after another
-    comment; bob's is judged and taken back; cem's got more than there is; eve's is not judged.
-    """
-    with open_gradebook(path, RULES) as book:
-        save_each(book, *(handed_in(one) for one in ("ada", "bob", "cem", "eve")), result("fay"))
-        sha256 = answer(book).answer.sha256
-        rows = [
-            ("ada", 0, [], "Old."),
-            ("ada", 0, [1, 2, 3], "Good."),
-            ("bob", 100, [], "Hm."),
-            ("bob", None, [], None),
-            ("cem", 300, [1], None),
-        ]
-        with book.engine.begin() as database:
-            for student, points, items, text in rows:
-                replaced = {"question": "why", "answer": sha256, "items": items}
-                values = (student, points, text, json.dumps(replaced))
-                database.exec_driver_sql(OLD_JUDGEMENT, values)
-            for statement in OLD_RUBRIC.strip(";\n").split(";"):
-                database.exec_driver_sql(statement)
-
-
-def judged_in(book):
-    """{learner: (state, points, comments) of their answer}"""
-    found = {}
-    for row in answers.learner_answers(book, "numbers", "why"):
-        comments = [comment.text for comment in row.comments]
-        found[row.learner.student] = row.graded.state, str(row.graded.points), comments
-    return found
-
-
-@pytest.mark.parametrize("reads", [True, False])
-def test_an_older_gradebook_keeps_what_persons_judged(tmp_path, reads):
-    path = tmp_path / "old.db"
-    old_gradebook(path)
-    before = path.read_bytes()
-    for _ in range(2):
-        with open_gradebook(path, RULES, reads=reads) as book:
-            assert judged_in(book) == {
-                "ada": ("judged", "1.5", ["Good."]),
-                "bob": ("to be judged", "0", []),
-                "cem": ("judged", "2", []),
-                "eve": ("to be judged", "0", []),
-            }
-            assert grade(book).points == Decimal("4.5")
-            (row, *_) = answers.learner_answers(book, "numbers", "why")
-            assert row.text == "Sums to one." and row.graded.override.when == MONDAY
-            assert [c.kind for c in book.history("ada")] == [
-                *("graded", "override", "override", "comment")
-            ]
-            with book.copied() as copy:
-                assert judged_in(copy)["ada"][:2] == ("judged", "1.5")
-    assert (path.read_bytes() == before) == reads

@@ -22,8 +22,8 @@ def test_who_makes_a_gradebook_second_uses_the_first(tmp_path, monkeypatch):
     """Two processes that both saw an empty database, as a server allows and SQLite does not."""
     with open_gradebook(tmp_path / "class.db") as book:
         save(book, [result()])
-    answers, look = iter([""]), database._known_schema
-    monkeypatch.setattr(database, "_known_schema", lambda opened: next(answers, look(opened)))
+    answers, look = iter([False]), database._is_gradebook
+    monkeypatch.setattr(database, "_is_gradebook", lambda opened: next(answers, look(opened)))
     with open_gradebook(tmp_path / "class.db") as book:
         assert points(book) == {"numbers": "3"}
     assert next(answers, "it was used") == "it was used"

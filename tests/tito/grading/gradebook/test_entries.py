@@ -149,32 +149,6 @@ def test_of_the_same_file_graded_by_other_checks_the_newer_result_stays(book, of
     assert (grade.submissions, grade.lateness.arrived) == (1, MONDAY)
 
 
-def test_a_gradebook_without_the_table_of_entries_is_read_and_gets_it_when_written(tmp_path):
-    path = tmp_path / "old.db"
-    with open_gradebook(path) as book:
-        save(book, [result()], MONDAY, "me")
-        make_older(book)
-    before = path.read_bytes()
-    with open_gradebook(path, reads=True) as book:
-        assert points(book) == {"numbers": "3"} and enrollment.learners(book) == (None, {})
-        with book.copied() as copy:
-            assert points(copy) == {"numbers": "3"}
-            enrollment.keep_entries(copy, [], "me")
-    assert path.read_bytes() == before
-    for _ in range(2):
-        with open_gradebook(path, create=False) as book:
-            assert points(book) == {"numbers": "3"} and len(list(book.history())) == 1
-
-
-def make_older(book):
-    """Make it a gradebook of schema 1."""
-    with book.engine.begin() as database:
-        for table in ("entry", "begun"):
-            database.exec_driver_sql(f"DROP TABLE {table}")
-        database.exec_driver_sql("CREATE TABLE run (id INTEGER, process VARCHAR(255))")
-        database.exec_driver_sql("UPDATE tito_gradebook SET value = '1' WHERE name = 'schema'")
-
-
 numbers = st.integers(201, 204)
 steps = st.lists(
     st.tuples(st.sampled_from(["with", "without", "rename"]), st.sets(numbers)), max_size=6

@@ -1,0 +1,57 @@
+"""What a function may do with the arguments that a check hands over, as in the judge."""
+
+import numpy as np
+import pytest
+from small_course import edit, solve, verdict_on
+
+from tito.learn.arguments import guarded
+from tito.lesson.checks import Section
+
+CHECK = (
+    "def test_f():\n    f([3, 1], np.ones(2), word='sum', size=300)\n    assert op is g\n    g(1)\n"
+)
+
+
+def call(f, *given, **named):
+    return guarded({"f": f, "g": max}, Section(CHECK, "checks.py", 1))["f"](*given, **named)
+
+
+def test_only_functions_of_the_lesson_that_are_only_called_are_guarded():
+    assert [*guarded({"f": call, "g": call, "np": np}, Section(CHECK, "checks.py", 1))] == ["f"]
+
+
+@pytest.mark.parametrize(
+    "change, given, words",
+    [
+        (lambda layers: layers.reverse(), [3, 1], "layers, [3, 1]: afterwards it is [1, 3]. Work"),
+        (lambda x: x.sort(), np.array([3.0, 1.0]), "x, [3.0, 1.0]: afterwards it is [1.0, 3.0]"),
+        (lambda x: x[0].append(2), ([1], 5), "x, [[1], 5]: afterwards it is [[1, 2], 5]"),
+        (lambda options: options.pop("a"), {"a": 1}, "options, {'a': 1}: afterwards it is {}"),
+        (lambda x: x[1].fill(np.nan), [0, np.zeros(1)], "x, [0, array([0.])]: afterwards"),
+    ],
+)
+def test_a_changed_argument_is_named_with_both_values(change, given, words):
+    with pytest.raises(AssertionError) as error:
+        call(change, given)
+    assert f"f changes its argument {words}" in str(error.value)
+
+
+def test_what_is_read_or_copied_passes():
+    nan = np.array([np.nan, 1.0])
+    assert call(lambda x, *, by=2: sorted(x) + [by], [3, 1], by=5) == [1, 3, 5]
+    assert call(lambda x: x.copy().fill(0), nan) is None
+
+
+def test_texts_and_large_numbers_are_new_objects():
+    word, size = "sum", 300
+    assert not call(lambda x, **named: x is word or named["n"] is size, word, n=size)
+    assert call(lambda x, **named: x == word and named["n"] == size, word, n=size)
+
+
+def test_a_check_fails_by_it(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    edit(entry, "    twice = x + x", "    twice = x\n    twice += x")
+    (wrong,) = [check for check in verdict_on(entry).checks_run if not check.passed]
+    assert wrong.id == "check-double.test_double_works_on_arrays"
+    assert "double changes its argument x, [1, 3]: afterwards it is [2, 6]" in wrong.message
