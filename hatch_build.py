@@ -18,6 +18,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 # What lessons generate (tinytorch/core/*.py) is left out.
 COURSE = [
     "tito.toml",
+    "tracks.toml",
     "LICENSE",
     "bin/tito",
     "bin/activate-tinytorch.sh",

@@ -96,7 +96,9 @@ COMMON: Form = {
     ),
 }
 WORKSPACE: Form = {
-    "workspace": table({"course": text(needed=True), **COMMON}),
+    "workspace": table(
+        {"course": text(needed=True), **COMMON, "tracks": texts(), "changes": texts()}
+    ),
     "learner": table({"name": text(needed=True)}),  # for the certificate
 }
 COURSE: Form = {
@@ -105,6 +107,7 @@ COURSE: Form = {
             "name": text(needed=True),
             **COMMON,
             "compare": FLAG,
+            "tracks": texts(),  # what `release`, `grade` and `init` of this course use
         }
     ),
     "book": table(  # where it is published
@@ -141,6 +144,16 @@ RENAMED = {
     "late": "[late] is now in [grading]: move its lines there, and those of [late.due] to "
     "[grading.due].",
     "resubmission": "[resubmission] is now in [grading]: move its lines there.",
+}
+
+# tracks.toml: a table for each track
+
+TRACK: Form = {
+    "title": text(r"\s*\S.*", "a line of text, between quotes", needed=True),
+    "hours": number(0, 1000, needed=True),
+    "exercises": Key(
+        lambda value: value and texts().fits(value), "a list of lessons and exercises", needed=True
+    ),
 }
 
 # The files of a lesson.

@@ -246,6 +246,25 @@ FILES = {
 }
 
 
+# Ways through it, for those tests that need some: `tracks.toml`.
+TRACKS = """\
+[short]
+title = "A short way"
+hours = 1
+exercises = ["numbers triple", "sums"]
+
+[first]
+title = "Numbers only"
+hours = 0.5
+exercises = ["numbers"]
+
+[late]
+title = "Sums only"
+hours = 2
+exercises = ["sums"]
+"""
+
+
 CHAPTERS = {  # name: folder, chapter, checks, facts, hints
     "numbers": ("01_numbers", NUMBERS, NUMBERS_CHECKS, NUMBERS_FACTS, NUMBERS_HINTS),
     "sums": ("02_sums", SUMS, SUMS_CHECKS, SUMS_FACTS, ""),

@@ -2,13 +2,17 @@
 
 import ast
 import io
+import re
 import tokenize
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tito.lesson import cells, export
-from tito.lesson.course import Entry
+from tito.errors import UsageError
+from tito.lesson import cells, export, track
+from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import MARK
 
+MARKER = re.compile(r"^\s*### (BEGIN|END) SOLUTION", re.M)
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -50,6 +54,28 @@ def measure(entry: Entry) -> Size:
         sum(solution_lines(exercise.cell.source) for exercise in lesson.exercises),
         len(lesson.meta["terms"]),
     )
+
+
+def tracks(root: Root) -> Iterator[tuple[str, ...]]:
+    """(name, lessons, exercises, lines to write, words of open text, points) of each track. Reads
+    every view of a lesson: raises TitoError for what cannot be read.
+    """
+    for name in root.all_tracks:
+        lessons = [entry.declared for entry in root.on_tracks([name]).lessons]
+        written = [lesson for lesson in lessons if lesson.exercises]
+        solved = [one.cell.source for lesson in written for one in lesson.exercises]
+        if left := [lesson for lesson in lessons if MARKER.search(lesson.released)]:
+            what = f"{left[0].path} would have the marker of a solution on the track {name}."
+            raise UsageError(what, "Put the whole solution into the cell of its exercise.")
+        words = (
+            len(cell.source.split())
+            for lesson in written
+            for heading, inside in track.sections_of(lesson.source)
+            for cell in inside
+            if cell.kind == "markdown" and heading not in track.closed_sections(lesson.source)
+        )
+        counts = len(written), len(solved), sum(map(solution_lines, solved)), sum(words)
+        yield name, *map(str, counts), str(sum(lesson.points for lesson in written))
 
 
 def solution_lines(source: str) -> int:

@@ -17,7 +17,7 @@ from pathlib import Path
 from tito import files
 from tito.author import release, wheel
 from tito.errors import UsageError
-from tito.lesson import checks
+from tito.lesson import checks, track
 from tito.lesson.course import SOURCE, Entry, Root
 from tito.lesson.lesson_format import CHECKS, FACTS, HINTS
 
@@ -60,7 +60,9 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
     ).encode() + b"\n"
     name, data = wheel.build({}, "autograder")
     members[name] = data
-    members["course/tito.toml"] = (source.path / "tito.toml").read_bytes()
+    for name in ("tito.toml", track.FILE):
+        if (source.path / name).exists():
+            members[f"course/{name}"] = (source.path / name).read_bytes()
     # Every lesson, even when only some are graded: a lesson imports lower ones.
     scripts = [
         path

@@ -91,7 +91,9 @@ def secrets(source: Root) -> dict[str, str]:
 def lesson_secrets(entry: Entry) -> Iterator[tuple[str, str]]:
     """(text, what it is) of the secrets of one lesson."""
     lesson = entry.declared
-    for mistake in mistakes.load(lesson).mistakes:
+    for mistake in mistakes.load(entry.root.whole.lesson(entry.name).declared).mistakes:
+        if lesson.is_given(mistake.exercise.partition("-")[2]):
+            continue
         yield mistake.name, f"a recorded mistake of {entry.name}"
     for check in lesson.checks:
         if check.hidden:
@@ -100,9 +102,12 @@ def lesson_secrets(entry: Entry) -> Iterator[tuple[str, str]]:
         yield name, f"the name of a helper of a hidden check of {entry.name}"
     for line in secret_lines(lesson):
         yield line, f"a line of a solution or a hidden check of {entry.name}"
-    path = lesson.path.with_name(MISTAKES)
+    path, section = lesson.path.with_name(MISTAKES), ""
     if path.exists():
         for line in map(str.strip, path.read_text(encoding="utf-8").split("\n")):
+            section = line.split()[2] if re.match(r"# %% \S", line) else section
+            if lesson.is_given(section):  # its solution is public
+                continue
             if ENTRY.match(line) or len(line) >= LONG:  # shorter code may be in any program
                 yield line, f"a line of {entry.name}'s recorded mistakes"
 

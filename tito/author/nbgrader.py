@@ -62,7 +62,8 @@ def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> lis
             f"{folder} is not empty.",
             "Give a new folder: tito release --for nbgrader ../my-nbgrader-course",
         )
-    contents = course_files(source, lessons or source.lessons)
+    chosen = [entry for entry in lessons or source.lessons if entry.declared.exercises]
+    contents = course_files(source, chosen)
     stage = make_stage(folder)
     try:
         for name, data in contents.items():

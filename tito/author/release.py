@@ -29,7 +29,7 @@ from tito import files
 from tito.author import leaks, wheel
 from tito.errors import MachineError, UsageError
 from tito.learn import workspace
-from tito.lesson import course, notebook, site_settings
+from tito.lesson import course, notebook, site_settings, track
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
 from tito.lesson.lesson_format import FACTS, HINTS, SOLUTIONS
 
@@ -114,6 +114,10 @@ def refuse(source: Root, chosen: list[Entry], with_solutions: bool) -> None:
             "Release without --with-solutions, or remove that line.",
         )
     names = [entry.name for entry in chosen]
+    if not any(entry.declared.exercises for entry in chosen):
+        raise UsageError(
+            f"{', '.join(names)} has no exercise on this track.", "Name a lesson that has one."
+        )
     for entry in chosen:
         for prerequisite in entry.declared.prerequisites:
             if prerequisite not in names:
@@ -292,6 +296,10 @@ def course_of_stubs(source: Root, released: dict[str, bytes]) -> dict[str, bytes
         f'package = "{source.package}"\n'
         "compare = false\n" + (f'book = "{source.book}"\n' if source.book else "")
     ).encode()
+    if source.tracks:
+        out["tito.toml"] += f"tracks = {json.dumps(source.tracks)}\n".encode()
+        if data := released.get(f"{PRISTINE.as_posix()}/{track.FILE}"):
+            out[track.FILE] = data
     return out
 
 
@@ -327,7 +335,7 @@ with `hand-in` hands in:
 
 def readme(source: Root, chosen: list[Entry], with_solutions: bool) -> str:
     """The README of a release: the workspace's, and sections on installing and handing in."""
-    first = chosen[0]
+    first = next((entry for entry in chosen if entry.declared.exercises), chosen[0])
     place, path = site_settings.read(source.path), first.relative(first.notebook)
     if place.release:
         binder = f"On Binder, open <{place.binder(path)}>."

@@ -232,6 +232,15 @@ def select_lessons(
     return list(selection)
 
 
+def is_given(entry: Entry, silent: bool = False) -> bool:
+    """Whether a lesson has nothing to write. Unless `silent`, a sentence says it."""
+    if entry.declared.exercises:
+        return False
+    if not silent:
+        echo(f"{entry.name} is given here: nothing to test. `tito read {entry.name}` shows it")
+    return True
+
+
 def select_tasks(
     root: Root, words: list[str] | None, module: str | None, all_: bool
 ) -> dict[Entry, list[Exercise]]:
@@ -256,10 +265,11 @@ def select_exercise(
         return select_lesson(root, current_lesson(root, announce)), None
     selection = root.select(words)
     if len(selection) > 1 or any(len(exercises) > 1 for exercises in selection.values()):
-        first = next(iter(selection)).declared.exercises[0]
+        entry = next(iter(selection))
+        first = [exercise.id for exercise in entry.declared.exercises][:1]
         raise UsageError(
             f"{' '.join(words)} names more than one lesson or exercise.",
-            f"Name one, such as {first.id}.",
+            f"Name one, such as {[*first, entry.name][0]}.",
         )
     ((entry, exercises),) = selection.items()
     return entry, exercises[0] if exercises else None

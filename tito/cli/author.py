@@ -43,12 +43,13 @@ def check(words: Tasks = None, module: Module = None, json: Json = False, jobs: 
     from tito.author import chapter_size
     from tito.author import check as checking
 
-    course = current_root()
+    course = current_root().whole
     if not course.is_course:
         raise UsageError(
             f"{course.path} is a workspace; its lessons have no solutions.", "Run it in the course."
         )
     selection = select_tasks(course, words, module, not (words or module))
+    tracks = [] if words or module else list(chapter_size.tracks(course))
     with progress_bar(not json) as report:
         findings = list(checking.check_all(selection, jobs, report))
     if json:
@@ -59,7 +60,8 @@ def check(words: Tasks = None, module: Module = None, json: Json = False, jobs: 
         readable = {row.lesson for row in findings if row.question == "form" and row.ok}
         sizes = [chapter_size.measure(entry) for entry in selection if entry.name in readable]
         echo(views.check_table(findings, checking.QUESTIONS))
-        echo(*([views.sizes(sizes)] if sizes else []), views.check_problems(findings))
+        echo(*([views.sizes(sizes)] if sizes else []), *([views.tracks(tracks)] if tracks else []))
+        echo(views.check_problems(findings))
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
 
@@ -100,7 +102,7 @@ def build_book(
             commands=commands(),
             report=lambda name, done, of: report(f"ran {name}", done, of),
         )
-        site = build(current_root(), options)
+        site = build(current_root().whole, options)
     echo(views.book(site))
 
 
@@ -116,7 +118,7 @@ def serve_book(fast: Fast = False) -> None:
     from tito.views import author as views
 
     serve(
-        current_root(),
+        current_root().whole,
         Options(fast=fast, commands=commands()),
         on_ready=lambda address: echo(f"{address}  (Ctrl-C ends it)"),
         on_site=lambda site: echo(views.book(site)),
@@ -150,7 +152,7 @@ def print_book(
     from tito.book.build import Options
     from tito.views import author as views
 
-    course = current_root()
+    course = current_root().whole
     with progress_bar(True) as report:
         printed = pdf.make(
             course,

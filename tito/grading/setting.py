@@ -119,4 +119,5 @@ def course_hash(lessons: Sequence[Entry], entries: Sequence[Entry]) -> str:
         [path.relative_to(root.path).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
         for path in paths
     ]
+    texts += [["tracks", *sorted(root.keep)]] if root.keep is not None else []
     return hashlib.sha256(json.dumps([texts, version()]).encode()).hexdigest()

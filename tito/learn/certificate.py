@@ -18,7 +18,7 @@ from tito import files
 from tito.html import html_page
 from tito.learn import lesson_page, milestone, notebook_sync, progress, workspace
 from tito.learn.compare import plain
-from tito.learn.milestone import NOT_COUNTED, MilestoneStatus
+from tito.learn.milestone import MilestoneStatus
 from tito.learn.status import LessonStatus
 from tito.lesson import cells
 from tito.lesson.course import Entry, Root
@@ -99,7 +99,7 @@ def day_of(when: str | None) -> date | None:
 
 def lines_written(entry: Entry, source: cells.Source) -> int:
     """The lines of code in the exercises that are not in the released lesson, without comments,
-    docstrings and blank lines, and without exercises whose solution was shown.
+    docstrings and blank lines, and without exercises that the file has as given.
     """
     given_up = entry.declared.given_up(source)
     return sum(
@@ -124,7 +124,7 @@ def render(shown: Certificate) -> str:
         course=html.escape(shown.root.name),
         name=f'<p class="name">{html.escape(shown.name)}</p>' if shown.name else "",
         package=html.escape(shown.root.package),
-        lessons=count(len(shown.lessons), "lesson"),
+        lessons=count(sum(row.state != "given" for row in shown.lessons), "lesson"),
         numbers="\n".join(_numbers(shown)),
         bars="".join(_bars(shown)),
         phases="\n".join(_phase(*phase, shown) for phase in shown.phases()),
@@ -143,10 +143,14 @@ def _numbers(shown: Certificate) -> Iterator[str]:
     most = sum(row.max_points for row in shown.lessons)
     given_up = sum(len(row.given_up) for row in shown.lessons)
     exercises = sum(len(entry.declared.exercises) for entry in shown.root.lessons)
+    given = sum(len(entry.declared.given) for entry in shown.root.lessons)
+    lessons = [row for row in shown.lessons if row.state != "given"]
+    tracks = shown.root.tracks
     values = {
-        "lessons": f"{len(shown.lessons)}",
+        "track" if len(tracks) == 1 else "tracks": ", ".join(tracks),
+        "lessons": f"{len(lessons)}",
         "exercises solved": f"{exercises - given_up:,}",
-        "solutions shown": f"{given_up:,}" * bool(given_up),
+        "exercises given": f"{given + given_up:,}" * bool(given + given_up),
         "lines of code": f"{sum(shown.lines.values()):,}",
         f"points of {most:,}": f"{sum(row.points for row in shown.lessons):,}",
         "hints used": f"{sum(row.hints_used for row in shown.lessons):,}",
@@ -155,7 +159,7 @@ def _numbers(shown: Certificate) -> Iterator[str]:
     }
     for name, value in values.items():
         if value:
-            yield f"<div><dt>{name}</dt><dd>{value}</dd></div>"
+            yield f"<div><dt>{name}</dt><dd>{html.escape(value)}</dd></div>"
 
 
 def _date(day: date) -> str:
@@ -178,7 +182,7 @@ def _phase(lessons: list[LessonStatus], programs: list[MilestoneStatus], shown: 
 def _lesson(row: LessonStatus, shown: Certificate) -> str:
     declared = shown.root.lesson(row.name).declared
     notes = {
-        "solution shown": row.given_up,
+        "marked as given": row.given_up,
         "question not answered": [name for name, answered in row.answers.items() if not answered],
         "passed before a lesson that it needs was changed": row.below,
     }
@@ -188,6 +192,7 @@ def _lesson(row: LessonStatus, shown: Certificate) -> str:
         if names
     )
     facts = f"{count(len(declared.exercises), 'exercise')}, {count(shown.lines[row.name], 'line')}"
+    facts = facts if declared.exercises else "given"
     return (
         f'<li><span class="number">{row.number:02}</span> <span class="facts">{facts}</span>\n'
         f"<b>{html.escape(declared.title)}</b> {html.escape(declared.summary.rstrip('.'))}"
@@ -213,9 +218,8 @@ def _result(row: MilestoneStatus) -> tuple[str, str]:
     if not row.measured:
         return "waits", f"The last run{when} ended without a result: {command}"
     kind = "missed" if row.milestone.missed(row.measured) else "reached"
-    more = {"stale": ", with code that has changed since"}
-    more |= {NOT_COUNTED: ", in part with the course's code"}
-    return kind, f"Goal {kind}{when}{more.get(row.state, '')}"
+    more = ", with code that has changed since" * (row.state == "stale")
+    return kind, f"Goal {kind}{when}{more}"
 
 
 def _picture(row: MilestoneStatus, root: Root) -> str:

@@ -25,7 +25,7 @@ from tito.lesson import cells
 from tito.lesson.checks import HIDDEN, POLISH, CheckSuite, read_checks, suite_of
 from tito.lesson.course import PRISTINE, SOURCE
 from tito.lesson.given_lines import lost_line
-from tito.lesson.lesson_format import CHECKS, FOLDER, without_mark, without_solution
+from tito.lesson.lesson_format import CHECKS, FOLDER, without_solution
 from tito.lesson.outcome import LEFT_OVER
 
 CODE = "checks.py"  # the name of the file in tracebacks
@@ -60,7 +60,7 @@ def check(name: str, space: dict[str, Any], line: int) -> None:
         title = titles[event["id"]].replace("_", " ")
         if event.get("unwritten") == f"{_lesson_of(path)}-{name}":
             released, own = _texts(path, name, event["file"])
-            if own and without_mark(own).strip() != released.strip():
+            if own and own.strip() != released.strip():
                 event |= {"message": LEFT_OVER, "unwritten": None}
         elif lost := lost_line(*_texts(path, name, _file_of(path, name, space))):
             event["message"] += f"\n{lost}"

@@ -4,41 +4,26 @@ import ast
 from collections.abc import Iterator
 
 from tito.errors import WorkError
-from tito.learn import notebook_sync, progress, workspace
+from tito.learn import notebook_sync, progress
 from tito.learn.runner import CheckSelection, test_checks
 from tito.learn.solutions import Comparison, solution_of
-from tito.learn.verdict import given_up_note, short
+from tito.learn.verdict import short
 from tito.lesson import cells
 from tito.lesson.course import Entry
-from tito.lesson.lesson_format import GIVEN_UP, MARK, Exercise
+from tito.lesson.lesson_format import MARK, Exercise
 
 
-def compare(entry: Entry, exercise: Exercise, give_up: bool = False) -> Comparison:
+def compare(entry: Entry, exercise: Exercise) -> Comparison:
     """The learner's code of an exercise beside the solution.
 
-    give_up  even if the exercise does not pass its checks: it is marked in the learner's file,
-             and earns no points until it is reset
-
-    Raises TitoError when the course does not hold or show solutions, and, without `give_up`, while
-    the exercise does not pass its checks.
+    Raises TitoError when the course does not hold or show solutions, and while the exercise does
+    not pass its checks.
     """
     code = solution_of(entry, exercise)
-    record = progress.record_of(entry)
-    source = notebook_sync.read(entry, record)
+    source = notebook_sync.read(entry, progress.record_of(entry))
+    notes = _passed(entry, exercise, source)
     cell = source.cell(exercise.name)
-    notes: list[str] = []
-    is_given_up = exercise.id in entry.declared.given_up(source)
-    if not is_given_up:
-        try:
-            notes = _passed(entry, exercise, source)
-        except WorkError:
-            if not (give_up and cell):
-                raise
-            workspace.change_exercise(entry, exercise, "compare --give-up", with_mark)
-            is_given_up = True
     assert cell
-    if is_given_up:
-        notes.append(given_up_note(exercise.id))
     place = short(source.place(cell), entry)
     return Comparison(exercise.id, place, plain(cell.source), plain(code), notes)
 
@@ -55,18 +40,11 @@ def _passed(entry: Entry, exercise: Exercise, source: cells.Source) -> list[str]
     return result.notes
 
 
-def with_mark(code: str) -> str:
-    """The code of an exercise with the line that says that it is given up."""
-    lines = code.split("\n")
-    at = next((n for n, line in enumerate(lines) if not line.startswith("#|")), 0)
-    return "\n".join([*lines[:at], GIVEN_UP, *lines[at:]])
-
-
 def _not_right(exercise: Exercise, how: str) -> WorkError:
     return WorkError(
         f"{exercise.id} {how}; the solution is shown when it is right.",
         f"`tito test {exercise.id}` says what is wrong, `tito hint {exercise.id}` helps; "
-        f"`tito compare {exercise.id} --give-up` shows it, for 0 points.",
+        f"`tito skip {exercise.id}` takes the course's code, for 0 points.",
     )
 
 

@@ -29,7 +29,7 @@ from tito import files
 from tito.errors import TitoError
 from tito.html import code_style, folded, highlighted, html_page, markdown
 from tito.learn import demonstrations, notebook_sync, progress, solutions
-from tito.lesson import cells
+from tito.lesson import cells, track
 from tito.lesson.cells import Cell
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import ANSWER, Exercise
@@ -139,9 +139,20 @@ class _Page:
         }
 
     def parts(self) -> Iterator[str]:
-        before: Cell | None = None
         names: Counter[str] = Counter()
-        for cell in self.source.cells:
+        closed, before = track.closed_sections(self.source), list[Cell]()
+        for heading, inside in track.sections_of(self.source):
+            rows = [*self.cells(inside, before[-1:], names)]
+            before = inside or before
+            if heading in closed:
+                ids = ", ".join(f"{self.entry.name}-{name}" for name in closed[heading])
+                title = f"Given: {heading} ({ids})" if ids else heading
+                rows = [folded(html.escape(title), "\n".join(rows))]
+            yield from rows
+
+    def cells(self, inside: list[Cell], above: list[Cell], names: Counter[str]) -> Iterator[str]:
+        """The cells of a section. above: the cell above it; names: how often each was used."""
+        for cell, before in zip(inside, [*(above or [None]), *inside]):
             if part := self.part(cell, before):
                 # A name that stays when cells come or go above, so that the place can be kept.
                 name = html.escape(
@@ -154,7 +165,6 @@ class _Page:
                     headings = re.findall(r"^## +(.+)", cell.source, re.M)
                     self.sections += [(id, html.escape(plain(title))) for title in headings]
                 yield f'<div class="cell" id="{id}">\n{part}\n</div>'
-            before = cell
 
     def part(self, cell: Cell, before: Cell | None) -> str:
         if cell.question:
@@ -257,7 +267,7 @@ class _Page:
         """The line at the bottom of the window: how far the lesson is, and what comes next."""
         right = sum(state.kind == "right" for state in self.states.values())
         first = next((name for name, state in self.states.items() if state.kind != "right"), None)
-        where = "every exercise is right"
+        where = "every exercise is right" if self.states else "every exercise is given"
         if first:
             exercise = self.entry.declared.exercise(first)
             where = f'next: <a href="#{exercise.id}">{html.escape(first)}</a>'

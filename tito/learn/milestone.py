@@ -41,10 +41,10 @@ from typing import IO, Any
 
 from tito import child, files, settings
 from tito.errors import Notice, UsageError, WorkError, suggest
-from tito.learn import notebook_sync, progress, status
+from tito.learn import progress, status
 from tito.learn.runner import export_lesson, test_lesson
 from tito.learn.verdict import LEFT_OUT, TestedModules, place_of, short
-from tito.lesson import course, export
+from tito.lesson import course
 from tito.lesson.course import Entry, Root
 
 SOURCE = Path("modules", "milestones")
@@ -63,7 +63,6 @@ HEADER: settings.Form = {
     "plays": settings.texts(),
 }
 PROGRAM = Path(__file__).with_name("milestone_process.py")
-NOT_COUNTED = "not counted"
 
 Figures = dict[str, float]  # {name: what was measured}
 
@@ -126,11 +125,11 @@ class MilestoneRun:
     """The result of a run.
 
     words    an experiment's
-    verdict  "passed", "failed", "not counted": the goal was reached with lessons that are skipped,
-             or "tried": an experiment came to its end
+    verdict  "passed", "failed", or "tried": an experiment came to its end
     reason, remedy   why it is no pass, and what to do
     lesson   the lesson to look at, when one is known
     picture  its path, None if there was none
+    own, of  how many exercises of its lessons the learner writes, of how many
     """
 
     milestone: Milestone
@@ -143,22 +142,25 @@ class MilestoneRun:
     measured: Figures = field(default_factory=dict)
     seconds: float = 0.0
     picture: Path | None = None
+    own: int = 0
+    of: int = 0
 
     @property
     def passed(self) -> bool:
-        return self.verdict in ("passed", "tried", NOT_COUNTED)
+        return self.verdict in ("passed", "tried")
 
     def as_json(self) -> dict[str, Any]:
         value = {key: getattr(self.milestone, key) for key in ("name", "title", "goal", "at_most")}
         value |= vars(self)
-        del value["milestone"], value["picture"]
+        for key in ("milestone", "picture", "own", "of"):
+            del value[key]
         return value
 
 
 @dataclass
 class MilestoneStatus:
     """How far a milestone is: state is passed, stale (passed once, the code was changed
-    since), failed, not counted or new; `waits` are the lessons that it waits for.
+    since), failed or new; `waits` are the lessons that it waits for.
     """
 
     milestone: Milestone
@@ -230,7 +232,7 @@ def statuses(root: Root) -> list[MilestoneStatus]:
     for program in milestones(root):
         record = data.get("milestones", {}).get(program.name, {})
         state = _state(root, program, record)
-        waits = [name for name in program.needs if states.get(name) not in ("passed", "skipped")]
+        waits = [name for name in program.needs if states.get(name) not in ("passed", "given")]
         measured, last_run = record.get("measured", {}), record.get("when")
         rows.append(MilestoneStatus(program, state, waits, measured, last_run))
     return rows
@@ -287,16 +289,18 @@ def run(
             f"tito milestone run {program.name}",
         )
     result = MilestoneRun(program, seed, words)
-    own, skipped = _lessons(root, program)
+    entries = [root.lesson(name) for name in program.needs]
+    result.own = sum(len(entry.declared.exercises) for entry in entries)
+    result.of = result.own + sum(len(entry.declared.given) for entry in entries)
     texts: dict[str, str] = {}
-    if (tested := _export(own, result)) is not None:
+    if (tested := _export(entries, result)) is not None:
         texts = _modules(root, program)
         report, picture = execute(root, result, texts, out)
         result.measured, result.seconds = report.get("measured", {}), report.get("seconds", 0.0)
         if picture:
             result.picture = root.path / SOURCE / program.picture(words)
             files.write(result.picture, picture)
-        _judge(result, report, root, skipped, tested)
+        _judge(result, report, root, tested)
     if not words:
         _record(root, result, texts)
     return result
@@ -316,7 +320,7 @@ def is_to_play(root: Root, program: Milestone, words: tuple[str, ...]) -> bool:
     if words:
         return any(word.partition("=")[0] in program.plays for word in words)
     record = progress.load(root).get("milestones", {}).get(program.name, {})
-    return bool(program.plays) and _state(root, program, record) in ("passed", NOT_COUNTED)
+    return bool(program.plays) and _state(root, program, record) == "passed"
 
 
 def play(root: Root, program: Milestone, words: tuple[str, ...], seed: int = 0) -> None:
@@ -325,18 +329,11 @@ def play(root: Root, program: Milestone, words: tuple[str, ...], seed: int = 0) 
     Raises UsageError for words that the program cannot use.
     """
     result = MilestoneRun(program, seed, words)
-    if _export(_lessons(root, program)[0], result) is None:
+    if _export([root.lesson(name) for name in program.needs], result) is None:
         raise WorkError(result.reason, result.remedy)
     report, _ = execute(root, result, _modules(root, program), does="play")
     if error := report.get("error"):
         raise WorkError(error, f"tito test {report['lesson']}" if report.get("lesson") else "")
-
-
-def _lessons(root: Root, program: Milestone) -> tuple[list[Entry], list[str]]:
-    """The lessons that it needs: the learner's own, and the names of those that are skipped."""
-    entries = [root.lesson(name) for name in program.needs]
-    skipped = [entry.name for entry in entries if not root.is_course and export.is_skipped(entry)]
-    return [entry for entry in entries if entry.name not in skipped], skipped
 
 
 def _export(entries: list[Entry], result: MilestoneRun) -> TestedModules | None:
@@ -427,25 +424,16 @@ def _judge(
     result: MilestoneRun,
     report: dict[str, Any],
     root: Root,
-    skipped: list[str],
     tested: TestedModules,
 ) -> None:
     """Fill in the verdict, and when it is no pass, why not and where to look.
 
-    tested  the modules of the lessons that are the learner's own
+    tested  the modules of the lessons that it needs
     """
     program = result.milestone
     missed = {} if result.words else program.missed(result.measured)
     if not report.get("error") and not missed:
-        result.verdict = "tried" if result.words else NOT_COUNTED if skipped else "passed"
-        if result.verdict == NOT_COUNTED:
-            number = "1 lesson" if len(skipped) == 1 else f"{len(skipped)} lessons"
-            result.reason = (
-                f"Reached with the course's code for {number}; it is recorded as yours when your "
-                "own reach it."
-            )
-            result.lesson = skipped[0]
-            result.remedy = f"tito {_way_back(root, skipped[0])} {skipped[0]}"
+        result.verdict = "tried" if result.words else "passed"
         return
     result.reason = report.get("error") or f"{'; '.join(missed.values())}."
     if unwritten := report.get("unwritten"):
@@ -456,7 +444,7 @@ def _judge(
     if report.get("frame"):
         place = place_of(report["frame"], tested, root.lessons[0])[1]
         result.reason = f"{place}: {report['message']}" if place else result.reason
-    if _blame_lesson(result, root, skipped):
+    if _blame_lesson(result, root):
         return
     result.lesson = report.get("lesson", "") if report.get("lesson") in program.needs else ""
     result.remedy = "Your lessons pass their checks." if tested else ""
@@ -465,10 +453,10 @@ def _judge(
         result.remedy = f"{result.remedy} Try another seed: {again}".strip()
 
 
-def _blame_lesson(result: MilestoneRun, root: Root, skipped: list[str]) -> bool:
+def _blame_lesson(result: MilestoneRun, root: Root) -> bool:
     """Whether a lesson of the learner's does not pass; the first that does not is named."""
     for name in result.milestone.needs:
-        if name in skipped:
+        if not root.lesson(name).declared.exercises:
             continue
         verdict = test_lesson(root.lesson(name)).verdict
         if verdict.passed:
@@ -482,18 +470,6 @@ def _blame_lesson(result: MilestoneRun, root: Root, skipped: list[str]) -> bool:
             result.reason = verdict.reason
         return True
     return False
-
-
-def _way_back(root: Root, name: str) -> str:
-    """The command that gives a skipped lesson back to the learner: "export" where all of it is
-    written, "start" where its export would put stubs into the package.
-    """
-    entry = root.lesson(name)
-    try:
-        source = notebook_sync.read(entry, progress.record_of(entry))
-        return "start" if export.unwritten(export.current(entry, source)) else "export"
-    except WorkError:
-        return "start"
 
 
 def _record(root: Root, result: MilestoneRun, texts: dict[str, str]) -> None:

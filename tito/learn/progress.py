@@ -24,7 +24,7 @@ from typing import Any
 
 from tito import files
 from tito.errors import MachineError, Notice
-from tito.lesson import cells, export
+from tito.lesson import cells
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Lesson
 
@@ -190,12 +190,12 @@ def exercise_hashes(entry: Entry, source: cells.Source) -> dict[str, str]:
 
 
 def state_of(entry: Entry, source: cells.Source | None, record: dict[str, Any]) -> str:
-    """ "skipped", "new", "started", "passed" or "stale" (passed once, edited since).
+    """ "given", "new", "started", "passed" or "stale" (passed once, edited since).
 
     `source` may be None: unreadable.
     """
-    if export.is_skipped(entry):
-        return "skipped"
+    if not entry.declared.exercises:
+        return "given"
     last = record.get("last")
     if last and last["verdict"] == "passed":
         return "passed" if source and code_of(source, entry.declared) == last["code"] else "stale"

@@ -37,7 +37,7 @@ from tito.learn.verdict import (
     untested,
     verdict_of,
 )
-from tito.lesson import cells, export
+from tito.lesson import cells, export, track
 from tito.lesson.checks import IMPORTS, TEST, CheckFunction, CheckSuite, Section, suite_of
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import CHECKS
@@ -95,6 +95,7 @@ class LessonReport:
     changed   the exercises whose code is another than in the run before
     results   what the demonstrations show that are known to run, in their order
     unseen    the results that the learner has not seen yet
+    folded    the same, of sections that are folded, with given code
     passed_before  whether the lesson had passed in the run before, too
     """
 
@@ -106,6 +107,7 @@ class LessonReport:
     changed: list[str] = field(default_factory=list)
     results: list[DemonstrationResult] = field(default_factory=list)
     unseen: list[DemonstrationResult] = field(default_factory=list)
+    folded: list[DemonstrationResult] = field(default_factory=list)
     passed_before: bool = False
 
 
@@ -222,7 +224,7 @@ def export_lower(entry: Entry) -> tuple[TestedModules, dict[str, str], list[str]
     broken: dict[str, str] = {}
     notes: list[str] = []
     for lower in entry.root.lessons:
-        if lower.number < entry.number and not export.is_skipped(lower):
+        if lower.number < entry.number:
             try:
                 exported, more_notes = export_lesson(lower, records.get(lower.name, {}))
                 modules |= exported
@@ -459,7 +461,10 @@ def _compare(report: LessonReport) -> None:
     if report.shows and not report.verdict.partial:
         report.results = save_results(report.entry, *report.shows)
         seen = report.record.get("seen", [])
-        report.unseen = [r for r in report.results if r.demonstration.place not in seen]
+        new = [r for r in report.results if r.demonstration.place not in seen]
+        closed = track.closed_sections(report.source) if report.source else {}
+        report.unseen = [r for r in new if r.demonstration.heading not in closed]
+        report.folded = [r for r in new if r.demonstration.heading in closed]
 
 
 def _record(report: LessonReport) -> None:

@@ -66,7 +66,7 @@ def solution_of(entry: Entry, task: Exercise | Question) -> str:
         return cell.source if cell and cell.source else _missing(entry, "This release")
     if (root.path / RELEASE).exists():  # made for a class; the course installed here is not
         _missing(entry, "This release")
-    reference = root.reference
+    reference = root.reference.whole
     lesson = next((other.declared for other in reference.lessons if other.name == entry.name), None)
     tasks: list[Exercise | Question] = [*lesson.exercises, *lesson.questions] if lesson else []
     theirs = next((one for one in tasks if one.name == task.name), None)

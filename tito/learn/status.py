@@ -8,7 +8,7 @@ from typing import Any
 
 from tito.errors import TitoError, UsageError
 from tito.learn import notebook_sync, progress
-from tito.lesson import cells, export
+from tito.lesson import cells
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Exercise, check_of_hint, hint_text
 
@@ -18,13 +18,14 @@ FAILED = ("failed", "error", "timeout", "memory", "crashed")  # statuses of a ch
 @dataclass
 class LessonStatus:
     """The state of a lesson: new, started, passed, stale (edited since it passed) or
-    skipped; points of its last run.
+    given, without an exercise; points of its last run.
 
     edited  whether the lesson was edited since that run
     written whether code or answers differ from the released lesson
     below   lessons that it needs and whose code is another than in that run
     answers {question: whether an answer to it is written}
-    given_up  the exercises whose solution the learner has seen
+    given_up  the exercises that the learner's file has as given code
+    exercises, right  how many there are, and how many of them passed in their last run
     """
 
     number: int
@@ -40,6 +41,8 @@ class LessonStatus:
     below: list[str] = field(default_factory=list)
     answers: dict[str, bool] = field(default_factory=dict)
     given_up: list[str] = field(default_factory=list)
+    exercises: int = 0
+    right: int = 0
 
 
 @dataclass
@@ -73,8 +76,6 @@ def rows(root: Root) -> list[LessonStatus]:
 
 def exported(entry: Entry, records: dict[str, Any]) -> str:
     """A short hash of the code that the package holds of a lesson; "" while it cannot be read."""
-    if export.is_skipped(entry):
-        return "skipped"
     try:
         return _exported(notebook_sync.read(entry, records.get(entry.name, {})))
     except TitoError:
@@ -109,6 +110,17 @@ def row(entry: Entry, record: dict[str, Any]) -> LessonStatus:
         progress.is_edited(entry, source),
         answers=entry.declared.written_answers(source) if source else {},
         given_up=entry.declared.given_up(source) if source else [],
+        exercises=len(entry.declared.exercises),
+        right=right_exercises(entry, record),
+    )
+
+
+def right_exercises(entry: Entry, record: dict[str, Any]) -> int:
+    """How many exercises of a lesson passed in the last run that tested them."""
+    checks = progress.last_checks(record)
+    return sum(
+        all(checks.get(check.id) == "passed" for check in exercise.checks if not check.hidden)
+        for exercise in entry.declared.exercises
     )
 
 
@@ -118,16 +130,19 @@ def following(entry: Entry) -> Entry | None:
     """
     step, lessons = next_step(rows(entry.root)), entry.root.lessons
     names = [step[0].split()[-1]] if step else []
-    names += [lower.name for lower in lessons if lower.number > entry.number]
+    later = [lower for lower in lessons if lower.number > entry.number]
+    names += [lower.name for lower in later if lower.declared.exercises]
     return next((entry.root.lesson(name) for name in names if name != entry.name), None)
 
 
 def next_step(rows: Iterable[LessonStatus]) -> tuple[str, str] | None:
-    """The command to type next, which ends in a lesson, and why; None when every lesson is passed.
+    """The command to type next, which ends in a lesson, and why; None when every lesson is passed
+    or given. If all are given: to take the first back.
 
     rows  may be an iterator: the first lesson that is open ends the reading
     """
-    skipped = []
+    given: list[LessonStatus] = []
+    is_any = False
     for row in rows:
         if row.state == "new":
             return f"tito start {row.name}", f"Lesson {row.number}, {row.title}, comes next."
@@ -139,20 +154,16 @@ def next_step(rows: Iterable[LessonStatus]) -> tuple[str, str] | None:
                 f"{row.title} is begun: {row.points} of {row.max_points} points "
                 f"{'before your last edit' if row.edited else 'so far'}.",
             )
-        if row.state == "skipped":
-            skipped.append(row.name)
-    if skipped:
-        is_, lessons = ("is", "lesson") if len(skipped) == 1 else ("are", "lessons")
-        return (
-            f"tito start {skipped[0]}",
-            f"{len(skipped)} {lessons} {is_} skipped: {', '.join(skipped)}.",
-        )
+        is_any |= row.state == "passed"
+        given += [row] * (row.state == "given")
+    if given and not is_any:
+        return f"tito reset {given[0].name}", "Every exercise is given. To write one lesson:"
     return None
 
 
 def current(root: Root) -> tuple[str, str] | None:
     """The name of the current lesson, and the reason; None when every lesson has passed or is
-    skipped.
+    given.
 
     The one that was tested last, unless it passed; then the first that has not.
     """
@@ -166,7 +177,7 @@ def current(root: Root) -> tuple[str, str] | None:
 
 def needs(entry: Entry, records: dict[str, Any], unwritten: Iterable[str] = ()) -> list[str]:
     """The names of the lessons to write or skip before this one: those that it needs and that have
-    neither passed nor been skipped, and what these need.
+    not passed and are not given, and what these need.
 
     unwritten  exercises without which its checks cannot run
     """

@@ -23,9 +23,10 @@ from tito.errors import MachineError, UsageError
 from tito.learn import notebook_sync, progress, runner, status, workspace
 from tito.learn.process import Process
 from tito.learn.verdict import LEFT_OUT, Verdict, given_up_note
-from tito.lesson import cells, export
+from tito.lesson import cells
 from tito.lesson.course import Entry, Root, version
 from tito.lesson.slim_notebook import without_outputs
+from tito.lesson.track import WHOLE
 
 NAME = re.compile(r"modules/source/([0-9]+_([a-z][a-z0-9_]*))/\2_dev\.(py|ipynb)")
 MANIFEST = "manifest.json"
@@ -77,17 +78,20 @@ def submit(
     notes: list[str] = []
     if lessons is None:
         lessons = _begun(root, rows)
+    elif not any(entry.declared.exercises for entry in lessons):
+        raise UsageError(
+            f"{', '.join(entry.name for entry in lessons)}: every exercise is given here.",
+            "There is nothing to hand in.",
+        )
+    lessons = [entry for entry in lessons if entry.declared.exercises]
     verdicts: list[Verdict] = []
     with Process() as process:
         for entry in lessons:
-            is_skipped = export.is_skipped(entry)
             verdict = runner.test_lesson(entry, process=process).verdict
-            if is_skipped:  # the test ended the skip, on which later lessons rely
-                workspace.skip(entry)
             verdicts.append(verdict)
             report(verdict)
             notes += _notes_on(verdict, rows[entry.name].state)
-            notes += [f"{given_up_note(exercise)}." for exercise in verdict.given_up]
+            notes += [f"{given_up_note(one)}." for one in verdict.given_up]
     contents = _lesson_files(lessons, notes)
     summaries = [_summary(verdict) for verdict in verdicts]
     contents[MANIFEST] = _manifest(root, contents, summaries)
@@ -112,6 +116,8 @@ def _manifest(
         "version": 1,
         "course": root.name,
         "edition": root.edition,
+        "tracks": list(root.tracks),
+        "changes": list(root.changes),
         "tito": version(),
         "files": listed,
         "lessons": list(lessons),
@@ -120,18 +126,13 @@ def _manifest(
 
 
 def _begun(root: Root, rows: dict[str, status.LessonStatus]) -> list[Entry]:
-    """The lessons that were begun; of the skipped ones, those with work of the learner.
-
-    rows  {lesson: its state}
-    """
-    begun = [
-        r.name for r in rows.values() if (r.written if r.state == "skipped" else r.state != "new")
-    ]
+    """The lessons that were begun. rows: {lesson: its state}."""
+    begun = [row.name for row in rows.values() if row.state not in ("new", "given")]
     lessons = [entry for entry in root.lessons if entry.name in begun]
     if not lessons:
         raise UsageError(
             "No lesson has been begun, so there is nothing to hand in.",
-            f"Begin one: tito start {root.lessons[0].name}",
+            f"Begin one: {(status.next_step(rows.values()) or ['tito status'])[0]}",
         )
     return lessons
 
@@ -225,6 +226,7 @@ def restore(root: Root, path: Path) -> RestoreResult:
             f"{path} was handed in for {listed['course']!r}; this is a workspace of {root.name}.",
             "Go to a workspace of that course with cd.",
         )
+    _refuse_other_track(root, listed)
     result = RestoreResult()
     if listed["edition"] != root.edition:
         result.notes.append(
@@ -252,6 +254,27 @@ def restore(root: Root, path: Path) -> RestoreResult:
     return result
 
 
+def _refuse_other_track(root: Root, listed: dict[str, Any]) -> None:
+    """Raise UsageError for a zip in which other exercises are to be written than here."""
+    theirs, changes = (set(map(str, listed.get(key) or ())) for key in ("tracks", "changes"))
+    theirs, ours = theirs or {WHOLE}, set(root.tracks) or {WHOLE}
+    if theirs != ours:
+        missing = min(theirs - ours, default="")
+        raise UsageError(
+            f"The zip is of {' and '.join(sorted(theirs))}, this workspace is of "
+            f"{' and '.join(sorted(ours))}.",
+            f"First: tito init . --track {missing}"
+            if missing
+            else f"Restore it in another workspace: tito init DIR --track {min(theirs)}",
+        )
+    if other := changes ^ set(root.changes):
+        steps = (f"{'reset' if (c[0] == '+') == (c in changes) else 'skip'} {c[1:]}" for c in other)
+        raise UsageError(
+            "Other exercises are given in the zip than here.",
+            f"First: {', '.join(f'tito {step}' for step in sorted(steps))}",
+        )
+
+
 def _take_in(entry: Entry, result: RestoreResult) -> None:
     """Remember that script and notebook of a restored lesson agree, if they do: then the file that
     is edited next counts.
@@ -260,10 +283,6 @@ def _take_in(entry: Entry, result: RestoreResult) -> None:
     if entry.script.exists() and entry.notebook.exists() and notebook_sync.agree(entry):
         with progress.change(entry.root, entry.name) as record:
             record["pair"] = notebook_sync.hashes(entry)
-    if export.is_skipped(entry):
-        result.notes.append(
-            f"{entry.name} is skipped here; `tito test {entry.name}` uses your code again."
-        )
 
 
 def _read(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:

@@ -3,6 +3,7 @@
 The course's files are replaced: prose, checks, hints, support code. The learner's work is kept: the
 code of each exercise (by the id of the exercise), each answer (by the id of the question), and
 added cells in their places. Code whose exercise was removed moves to a file next to the lesson.
+Adding a track, or giving an exercise or taking it back, is also an update: `choose`.
 Replaced files are saved first, and `tito undo` restores them. If an update is killed, the next
 command undoes it.
 """
@@ -12,7 +13,7 @@ import json
 import re
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -21,16 +22,19 @@ from typing import Any
 from tito import files
 from tito.errors import TitoError, UsageError
 from tito.learn import notebook_sync, progress, workspace
-from tito.lesson import cells, course, export, lesson_format, notebook
+from tito.lesson import cells, course, export, lesson_format, notebook, track
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
 from tito.lesson.lesson_format import CHECKS, FACTS, FOLDER, HINTS, Exercise, Lesson, Question
 from tito.lesson.parse import load_lesson, parse_lesson
+from tito.lesson.track import WHOLE
 
 STUB = re.compile(r'^[ \t]*raise NotImplementedError\("(?:exercise |yours to write: ).*\n?', re.M)
 ALIKE = 0.5  # from this likeness on, a cell counts as an edited one of the course's
 MINE = (".tito/progress.json",)  # of a release: the learner's own is kept
 RELEASE = ".tito/release.json"
 ASIDE = "set_aside.py"
+# What a learner's choice may change, besides the files of lessons.
+OF_CHOICE = ("tito.toml", "README.md", f"{PRISTINE.as_posix()}/", f"{SOURCE.as_posix()}/")
 LARGEST = 200 * 2**20  # bytes of an edition
 MOST_FILES = 5000
 
@@ -43,7 +47,10 @@ class Update:
     added      lessons that are new
     gone       lessons that the edition does not have; their files stay where they are
     renumbered {lesson: its new folder}
-    aside      {exercise that is renamed or removed: the file with its code}
+    aside      {exercise that is renamed, removed or given now: the file with its code}
+    joined     exercises that were given and are to be written now
+    given      exercises that were to be written and are given now
+    dropped    tracks and changes of the learner that the edition does not have
     tasks      exercises whose contract changed, so that the code may have to
     replaced   places of the course's cells and files that the learner had edited
     test       lessons with work in them, to be tested again
@@ -56,6 +63,9 @@ class Update:
     gone: list[str] = field(default_factory=list)
     renumbered: dict[str, str] = field(default_factory=dict)
     aside: dict[str, str] = field(default_factory=dict)
+    joined: list[str] = field(default_factory=list)
+    given: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
     tasks: list[str] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
     test: list[str] = field(default_factory=list)
@@ -63,10 +73,23 @@ class Update:
     backup: Path | None = None
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What a learner chose to write: for tito.toml, and lessons to merge even if none of their
+    files is different. `command` is the step that `tito undo` takes back.
+    """
+
+    command: str
+    tracks: tuple[str, ...]
+    changes: tuple[str, ...]
+    lessons: tuple[str, ...] = ()
+
+
 @dataclass
 class Plan:
     """What an update will write.
 
+    choice  what the learner chose; None for an update to another edition
     changes  {path: new bytes, None to delete it}
     pairs    {lesson: the hashes of its script and notebook}, which agree then
     """
@@ -75,11 +98,64 @@ class Plan:
     update: Update
     changes: dict[Path, bytes | None]
     pairs: dict[str, notebook_sync.Hashes] = field(default_factory=dict)
+    choice: Choice | None = None
 
 
-def update(root: Root, source: Path) -> Update:
+def choose(root: Root, command: str, words: Sequence[str], written: bool) -> Update:
+    """Let exercises be written by the learner, or be given. words: as `Root.named` takes them.
+
+    Raises TitoError, with nothing changed, as `update`, and in a release, which has neither the
+    solutions nor the stubs.
+    """
+    workspace.refuse_course(root)
+    source = root.reference.whole
+    if not can_choose(root):
+        raise UsageError(
+            f"Only the course can change {' '.join(words)}, and this is a release of it.",
+            "Ask your instructor.",
+        )
+    if (source.name, source.edition) != (root.name, root.edition):
+        raise UsageError(
+            f"The course at {source.path} has edition {source.edition}, this workspace "
+            f"{root.edition}.",
+            f"Bring it up to date first: tito update {source.path}",
+        )
+    named, base = root.named(words), source.on_tracks(root.tracks).keep
+    changes = {change[1:]: change[0] for change in root.changes}
+    for entry, names in named.items():
+        ids = [f"{entry.name}-{name}" for name in names or entry.declared.tasks]
+        if written and not names:  # of a lesson, the exercises on the track if there are any
+            ids = [id for id in ids if base is None or id in base] or ids
+        for id in ids:
+            changes.pop(id, "")
+            if written != (base is None or id in base):
+                changes[id] = "+" if written else "-"
+    marked = tuple(sign + id for id, sign in sorted(changes.items()))
+    choice = Choice(command, root.tracks, marked, tuple(entry.name for entry in named))
+    return update(root, source.path, choice)
+
+
+def can_choose(root: Root) -> bool:
+    """Whether the course that a workspace was made from is there, with its solutions."""
+    with suppress(TitoError):
+        lessons = [] if (root.path / RELEASE).exists() else root.reference.whole.lessons
+        return any("### BEGIN SOLUTION" in entry.declared.source.text for entry in lessons)
+    return False
+
+
+def add_track(root: Root, source: Root, name: str) -> Update:
+    """Let the exercises of one more track of the course be written in a workspace."""
+    track.find(source.all_tracks, name)
+    tracks = dict.fromkeys([*root.tracks, name] if root.tracks else ())
+    return update(root, source.path, Choice("init", tuple(tracks), root.changes))
+
+
+def update(root: Root, source: Path, choice: Choice | None = None) -> Update:
     """Put the edition at `source`, a release, a course or a zip of either, under the work in
     the workspace `root`. Returns what that changed.
+
+    choice  what the learner chose to write; then the edition is the same, and only lessons that
+            are different for it are touched
 
     Raises TitoError, with nothing changed, when a lesson's script and notebook were both edited,
     when a lesson cannot be read, or when `source` is no edition of this course.
@@ -90,15 +166,17 @@ def update(root: Root, source: Path) -> Update:
             "Update works in a workspace; update a course with git.",
         )
     with opened(source) as folder, progress.locked(root):
-        contents, edition = _contents(root, folder)
+        result = Update(root.edition, "")
+        contents = _contents(root, folder, choice, result)
         if zipfile.is_zipfile(source):  # it is unpacked in a folder that does not stay
             contents.pop(".tito/course", None)
-        result = Update(root.edition, edition)
         plan = Plan(root, result, {root.path / name: data for name, data in contents.items()})
+        plan.choice = choice
         _plan(plan, contents)
         changes = {path: data for path, data in plan.changes.items() if files.read(path) != data}
         result.changed = len(changes)
-        result.backup = files.replace_all(root, "update", changes)
+        command = choice.command if choice else "update"
+        result.backup = files.replace_all(root, command, changes)
         for name, hashes in plan.pairs.items():
             with progress.change(root, name) as record:
                 record["pair"] = hashes
@@ -134,9 +212,10 @@ def opened(source: Path) -> Iterator[Path]:
         yield roots[0].parent
 
 
-def _contents(root: Root, folder: Path) -> tuple[dict[str, bytes], str]:
-    """({path: bytes} of the new edition's workspace, the name of the edition)."""
+def _contents(root: Root, folder: Path, choice: Choice | None, result: Update) -> dict[str, bytes]:
+    """{path: bytes} of the new edition's workspace."""
     source = course.open_root(folder.resolve(), strict=False)
+    result.after = source.edition
     if source.name != root.name or source.package != root.package:
         raise UsageError(
             f"{source.path} is of the course {source.name}, this workspace of {root.name}.",
@@ -145,18 +224,51 @@ def _contents(root: Root, folder: Path) -> tuple[dict[str, bytes], str]:
     if source.path.resolve() == root.path.resolve():
         raise UsageError(f"{folder} is this workspace itself.", "Name the new release.")
     if source.is_course:
-        return workspace.contents(source), source.edition
+        chosen = choice or Choice("update", root.tracks, root.changes)
+        contents = workspace.contents(_as_chosen(root, source, chosen, result))
+        of_choice = (*OF_CHOICE, f"{root.package}/core/") if choice else ""
+        return {name: data for name, data in contents.items() if name.startswith(of_choice)}
     try:
         note = json.loads((folder / RELEASE).read_text(encoding="utf-8"))
         names = [*(name for name in note["files"] if name.casefold() not in MINE), RELEASE]
         if strange := [name for name in names if not files.is_plain(name)]:
             raise ValueError(f"it names {strange[0]!r}")
-        return {name: (folder / name).read_bytes() for name in names}, source.edition
+        return {name: (folder / name).read_bytes() for name in names}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{folder} is not a complete release: {error}.",
             "Name a release without a learner's work, or a course.",
         ) from None
+
+
+def _as_chosen(root: Root, source: Root, choice: Choice, result: Update) -> Root:
+    """The course as a workspace's tracks and changes show it. An exercise that no track has any
+    more stays the learner's if it is written.
+    """
+    known = [name for name in choice.tracks if name in (*source.all_tracks, WHOLE)]
+    if choice.tracks and not known:
+        track.find(source.all_tracks, choice.tracks[0])  # raises
+    every = source.on_tracks([WHOLE], ["-"]).keep or ()
+    kept = [change for change in choice.changes if change[1:] in every]
+    result.dropped = [
+        one for one in (*choice.tracks, *choice.changes) if one not in [*known, *kept]
+    ]
+    keep = source.on_tracks(known, kept).keep
+    records = progress.load(root)["lessons"]
+    for entry in root.lessons if keep is not None else ():
+        leaving = [
+            e for e in entry.declared.exercises if e.id in every and e.id not in (keep or ())
+        ]
+        if leaving and (entry.script.exists() or entry.notebook.exists()):
+            mine = notebook_sync.read(entry, records.get(entry.name, {}))
+            kept += (f"+{e.id}" for e in leaving if f"-{e.id}" not in kept and _is_written(e, mine))
+    return source.on_tracks(known, kept)
+
+
+def _is_written(task: Exercise | Question, mine: cells.Source) -> bool:
+    """Whether the cell of a task is not as it was released."""
+    cell = mine.cell(task.name)
+    return cell is not None and cell.source.strip() != task.cell.source.strip()
 
 
 def _lessons(root: Root, contents: dict[str, bytes]) -> dict[str, Lesson]:
@@ -190,18 +302,25 @@ def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
     old = {entry.name: entry for entry in root.lessons}
     result.added = [name for name in lessons if name not in old]
     result.gone = [name for name in old if name not in lessons]
-    for path in (root.path / PRISTINE).rglob("*"):
+    known = root.path / PRISTINE
+    other = {path for path, data in changes.items() if files.read(path) != data}
+    touched = {path.parent.name for path in other if path.is_relative_to(known)}
+    touched |= {root.lesson(name).folder for name in (plan.choice.lessons if plan.choice else ())}
+    for path in known.rglob("*"):
         if path.is_file() and path not in changes:
             changes[path] = None
     for entry in old.values():
-        if new := lessons.get(entry.name):
+        if plan.choice and entry.folder not in touched and entry.script.exists():
+            for path in (entry.script, entry.script.with_name(CHECKS), entry.module_path):
+                changes.pop(path, None)
+        elif new := lessons.get(entry.name):
             # A workspace made before lessons had a lesson.toml has none.
             facts = contents[f"{PRISTINE.as_posix()}/{new.folder}/{FACTS}"].decode("utf-8")
             entry.declared = load_lesson(entry.declared_path, facts)
             _plan_lesson(plan, entry, new, records.get(entry.name, {}))
     for name, data in contents.items():
         path = root.path / name
-        if name.startswith(SOURCE.as_posix()) and path.name == CHECKS:
+        if name.startswith(SOURCE.as_posix()) and path.name == CHECKS and path in changes:
             before = files.read(root.path / PRISTINE / path.parent.name / CHECKS)
             mine, *known = (
                 text and text.replace(b"\r\n", b"\n") for text in (files.read(path), before, data)
@@ -220,6 +339,9 @@ def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
 def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) -> None:
     """Plan the changes of one lesson's own files."""
     result, changes = plan.update, plan.changes
+    before, after = ({e.id for e in lesson.exercises} for lesson in (entry.declared, new))
+    result.joined += [id for id, *_ in entry.declared.given if id in after]
+    result.given += [id for id, *_ in new.given if id in before]
     target = Entry(plan.root, new.folder)
     side = notebook_sync.choose(entry, record)
     file = entry.script if side == "script" else entry.notebook
@@ -246,7 +368,7 @@ def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) 
     declared = entry.declared
     if any(not declared.is_unwritten(exercise, mine) for exercise in declared.exercises):
         result.test.append(entry.name)
-    if entry.module_path.exists() and not export.is_skipped(entry):
+    if entry.module_path.exists() or not new.exercises:
         with suppress(TitoError):  # the code is not valid Python yet: leave the module
             place = target.script.relative_to(plan.root.path).as_posix()
             module = export.build(source, new, place, plan.root.package).whole()
@@ -294,9 +416,10 @@ def merge(
     new_tasks: dict[str, Exercise | Question] = {e.name: e for e in new.exercises}
     new_tasks |= {question.name: question for question in new.questions}
     for task in tasks:
-        cell = mine.cell(task.name)
-        if cell is None or cell.source.strip() == task.cell.source.strip():
+        if not _is_written(task, mine):
             continue
+        cell = mine.cell(task.name)
+        assert cell
         id, is_question = f"{old.name}-{task.name}", isinstance(task, Question)
         answer = lesson_format.answer_in(mine, task.name) if is_question else cell.source
         new_task = new_tasks.get(task.name)

@@ -109,7 +109,7 @@ class LessonTest:
 
     @property
     def given_up(self) -> list[str]:
-        """The exercises whose solution the learner has seen."""
+        """The exercises that the learner's file has as given code."""
         return self.entry.declared.given_up(self.source)
 
     @property
@@ -161,7 +161,7 @@ class Verdict:
 
     verdict a key of `outcome.VERDICTS`
     stubs   the exercises that are as released
-    given_up  the exercises whose solution the learner has seen: they earn no points
+    given_up  the exercises that the learner's file has as given code: they earn no points
     answers {question: whether an answer to it is written}: for a person to judge, whatever the
             verdict
     remedy  what to do about the reason
@@ -304,7 +304,7 @@ def explain_lost_lines(verdict: Verdict, entry: Entry, source: cells.Source) -> 
 
 
 def given_up_note(exercise: str) -> str:
-    return f"{exercise} is given up: it earns no points until `tito reset {exercise}`"
+    return f"{exercise} is marked as given, but it is yours to write: tito reset {exercise}"
 
 
 # What became of each check.

@@ -9,17 +9,17 @@ tinytorch/                                exported from it
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from tito import files, settings
-from tito.errors import TitoError, UsageError, WorkError
+from tito.errors import UsageError, WorkError
 from tito.learn import milestone, notebook_sync, progress
-from tito.lesson import cells, course, export, notebook
+from tito.lesson import cells, course, export, notebook, track
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
 from tito.lesson.lesson_format import CHECKS, FACTS, HINTS, Exercise
-from tito.lesson.outcome import UNWRITTEN
 
 MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time
 IGNORED = (
@@ -44,12 +44,15 @@ COPIED = (*STARTED, "tests/conftest.py", "tests/test_lessons.py")
 
 
 def init(folder: Path, source: Root) -> list[Path]:
-    """Make `folder` a workspace of the course `source`; in a workspace, add what
-    is missing and nothing else.
+    """Make `folder` a workspace of the course `source`, as its tracks show it; in a workspace, add
+    missing files and nothing else.
 
     Returns the paths added, in order. Raises TitoError when the folder holds anything else.
     """
     folder = suitable(folder, source)
+    if (folder / "tito.toml").exists():
+        here = course.open_root(folder)
+        source = source.on_tracks(here.tracks, here.changes)
     targets = contents(source)
     missing = {
         name: data
@@ -118,21 +121,37 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
                 out[f"{folder}/{FACTS}"] = facts + lesson.released_facts
                 out |= {f"{folder}/{HINTS}": lesson.hints_text} if lesson.hints_text else {}
     out |= _milestones(source, {entry.name for entry in lessons})
-    out |= given_modules(source)
+    out |= given_modules(source) | _of_tracks(source, lessons)
     for name in COPIED:
         if (source.path / name).exists():
             out[name] = (source.path / name).read_bytes()
     out["README.md"] = readme(source, lessons, source.compare)
     out[".gitignore"] = "".join(f"{name}\n" for name in IGNORED)
     out["tito.toml"] = (
-        "[workspace]\n"
-        f'course = "{source.name}"\n'
-        f'edition = "{source.edition}"\n'
+        f'[workspace]\ncourse = "{source.name}"\nedition = "{source.edition}"\n'
         f'package = "{source.package}"\n' + (f'book = "{source.book}"\n' if source.book else "")
     )
+    if source.tracks or source.changes:
+        rows = {"tracks": source.tracks, "changes": source.changes}
+        out["tito.toml"] += "".join(f"{name} = {json.dumps(row)}\n" for name, row in rows.items())
     return {
         name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()
     }
+
+
+def _of_tracks(source: Root, lessons: list[Entry]) -> dict[str, str]:
+    """{path: text} of the titles of a course's tracks, and of the modules of given lessons: the
+    package has them from the start.
+    """
+    written = [entry.name for entry in lessons if entry.declared.exercises]
+    names = written or [entry.name for entry in lessons]
+    tracks = [source.all_tracks[name] for name in source.tracks if name in source.all_tracks]
+    out = {f"{PRISTINE.as_posix()}/{track.FILE}": track.text_of(tracks, names)} if tracks else {}
+    for entry in lessons:
+        if entry.name not in written:
+            module = export.current(entry, entry.declared.source).whole()
+            out[entry.relative(entry.module_path)] = module.text
+    return out
 
 
 def learner_name(root: Root) -> str | None:
@@ -184,10 +203,10 @@ def _milestones(source: Root, names: set[str]) -> dict[str, bytes]:
 
 def readme(source: Root, lessons: list[Entry], solutions: bool) -> str:
     """The learner's README, for the first lesson; `solutions`: whether `tito compare` has them."""
-    first = lessons[0]
+    first = next((entry for entry in lessons if entry.declared.exercises), lessons[0])
     compare = (
-        f"| `tito compare {first.declared.exercises[0].id}` | shows the course's solution next to "
-        "yours, once yours is right |\n"
+        f"| `tito compare {first.name}` | shows the course's solutions next to yours, once yours "
+        "are right |\n"
     )
     return f"""# My {source.name}
 
@@ -267,7 +286,11 @@ def change_exercise(
                 "Reset the whole lesson, or `tito undo`.",
             )
         book = entry.notebook.read_text(encoding="utf-8") if entry.notebook.exists() else None
-        return _write(entry, command, source.replaced(cell, new(cell.source)), book)
+        text = source.replaced(cell, new(cell.source))
+        if cell.given:
+            head = rf'^(# ?%%.*)\bgiven="{exercise.name}"'
+            text = re.sub(head, rf'\1exercise="{exercise.name}"', text, count=1, flags=re.M)
+        return _write(entry, command, text, book)
 
 
 def _write(entry: Entry, command: str, text: str, old_notebook: str | None = None) -> Path | None:
@@ -296,31 +319,3 @@ def undo(root: Root) -> files.Step:
                 with progress.change(root, entry.name) as record:
                     record.pop("pair", None)
     return step
-
-
-def can_skip(entry: Entry) -> bool:
-    """Whether the course that the workspace was made from has the lesson's solutions."""
-    try:
-        exported = entry.root.reference.lesson(entry.name).declared.source.exported
-    except TitoError:
-        return False  # it is gone
-    return bool(exported) and not any(UNWRITTEN.search(cell.source) for cell in exported)
-
-
-def skip(entry: Entry) -> Path | None:
-    """Put the course's own module for a lesson into the package.
-
-    Returns the backup folder if a hand-edited one was there.
-    """
-    refuse_course(entry.root)
-    reference = entry.root.reference.lesson(entry.name).declared
-    if not can_skip(entry):
-        raise UsageError(
-            f"The course at {reference.path} holds no solutions.",
-            "Ask your instructor for the reference lessons.",
-        )
-    line = (
-        export.SKIPPED.format(source=reference.folder) + "; `tito test` of your lesson replaces it."
-    )
-    module = export.build(reference.source, reference, line, entry.root.package).whole()
-    return export.write_module(entry, module, "skip")[1]

@@ -56,6 +56,7 @@ class Cell:
     exercise  the name of the exercise that it is, or None
     checks    the name of the exercise whose checks it runs, or None
     question  the name of the free-answer question whose answer this text cell holds, or None
+    given     the name of the exercise whose solution it is, which the learner need not write
     directives  the leading `#| ...` lines, as nbdev reads them: {"export": "",
               "default_exp": "core.tensor"}
     """
@@ -71,10 +72,12 @@ class Cell:
     exercise: str | None = field(init=False)
     checks: str | None = field(init=False)
     question: str | None = field(init=False)
+    given: str | None = field(init=False)
     directives: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        names = {key: self.metadata.get(key) for key in ("exercise", "checks", "question")}
+        keys = ("exercise", "checks", "question", "given")
+        names = {key: self.metadata.get(key) for key in keys}
         grading = self.metadata.get("nbgrader")
         if isinstance(grading, dict) and isinstance(grading.get("grade_id"), str):
             # tensor-strides, check-strides, question-strides
@@ -83,6 +86,7 @@ class Cell:
                 names[role] = grading["grade_id"].partition("-")[2]
         strings = {key: name for key, name in names.items() if isinstance(name, str) and name}
         self.exercise, self.checks = strings.get("exercise"), strings.get("checks")
+        self.given = strings.get("given")
         self.question = strings.get("question") if self.kind == "markdown" else None
         self.title = self.metadata.get("title", "")
         tags = self.metadata.get("tags")
@@ -168,6 +172,7 @@ class Source:
         counts: the last that goes into the package, or the first where none does.
         """
         marked = [c for c in self.cells if c.task == name]
+        marked = marked or [c for c in self.cells if c.given == name]
         exported = [c for c in marked if c in self.exported]
         return next(iter(exported[-1:] or marked), None)
 

@@ -10,15 +10,17 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tito import settings
 from tito.errors import MachineError, UsageError, suggest
-from tito.lesson.lesson_format import ANSWER, FOLDER, Exercise, Lesson, Question
+from tito.lesson import track
+from tito.lesson.lesson_format import FOLDER, Exercise, Lesson, Question
 from tito.lesson.parse import load_lesson
+from tito.lesson.track import WHOLE, Track
 
 SOURCE = Path("modules", "source")
 DISTRIBUTION = "tinytorch"
@@ -30,7 +32,9 @@ RANGE = re.compile(r"(\d+)-(\d+)")
 class Root:
     """A course or a workspace. `package` is the name of its package, `tinytorch`; `compare`
     whether a course lets `tito compare` show its solutions; `book` the address of its published
-    book, which ends in /, or ""; `tables` what its tito.toml says.
+    book, which ends in /, or ""; `tracks` the names of those that it shows, () for every exercise;
+    `changes` the learner's: "+ID" is written although no track has it, "-ID" is given although one
+    has; `tables` what its tito.toml says.
     """
 
     path: Path
@@ -40,6 +44,8 @@ class Root:
     package: str
     compare: bool = True
     book: str = ""
+    tracks: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
     tables: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -86,6 +92,46 @@ class Root:
             )
         return entries
 
+    @cached_property
+    def all_tracks(self) -> dict[str, Track]:
+        """{name: Track} of a course; of a workspace, those that it was made with."""
+        return track.read(self.path / ("" if self.is_course else PRISTINE) / track.FILE)
+
+    @cached_property
+    def whole(self) -> "Root":
+        """The same course with every exercise."""
+        return self.on_tracks(()) if self.tracks or self.changes else self
+
+    def on_tracks(self, names: Sequence[str], changes: Sequence[str] = ()) -> "Root":
+        """The same course as these tracks show it."""
+        return replace(self, tracks=tuple(names), changes=tuple(changes))
+
+    @cached_property
+    def keep(self) -> frozenset[str] | None:
+        """The ids of the exercises and questions that are written; None for all. The lessons of a
+        workspace are as its tracks show them.
+        """
+        names = self.tracks or (WHOLE,)
+        if not self.is_course or (WHOLE in names and not self.changes):
+            return None
+        ids = {id for name in names for id in self.ids_on(track.find(self.all_tracks, name))}
+        added, removed = ({c[1:] for c in self.changes if c[0] == sign} for sign in "+-")
+        return frozenset((ids | added) - removed)
+
+    def ids_on(self, chosen: Track) -> list[str]:
+        """The ids of what a track names. Raises UsageError, with the line, if it cannot be read."""
+        ids: list[str] = []
+        for words in chosen.exercises:
+            try:
+                named = self.whole.named(words.split())
+            except UsageError as error:
+                chosen.refuse(words, error.what, error.remedy)
+            for entry, names in named.items():
+                ids += (f"{entry.name}-{name}" for name in names or entry.declared.tasks)
+            if twice := [id for id in ids if ids.count(id) > 1]:
+                chosen.refuse(words, f"{twice[0]} is on the track twice.", "Name it once.")
+        return ids
+
     def find_lesson(self, key: str) -> "Entry | None":
         """The lesson meant by `autograd`, `6`, `06` or `06_autograd`, or None."""
         for entry in self.lessons:
@@ -114,7 +160,13 @@ class Root:
         )
 
     def select(self, words: Sequence[str]) -> "dict[Entry, list[Exercise]]":
-        """{lesson: its exercises that were named, none for all of it}, in the order of the words.
+        """{lesson: its exercises that were named, none for all of it}. words, errors: `named`."""
+        named = self.named(words)
+        return {e: [e.declared.exercise(name) for name in names] for e, names in named.items()}
+
+    def named(self, words: Sequence[str]) -> "dict[Entry, list[str]]":
+        """{lesson: the names of its exercises, also given ones, and of its questions that were
+        named, none for all of it}, in the order of the words.
 
         words  lessons (tensor, 1, 02_tensor), ranges of lessons (1-10), and exercises: by their id
                (tensor-strides), by their name after their lesson (tensor strides), or by a name
@@ -122,48 +174,38 @@ class Root:
 
         Raises TitoError with a suggestion.
         """
-        selection: dict[Entry, list[Exercise]] = {}
+        selection: dict[Entry, list[str]] = {}
         latest: Entry | None = None
         for word in words:
-            if latest and (exercise := _exercise_of(latest, word)):
-                selection[latest].append(exercise)
+            if latest and (name := latest.declared.task(word)):
+                selection[latest].append(name)
             elif match := RANGE.fullmatch(word):
                 first, last = sorted(map(int, match.groups()))
-                named = [entry for entry in self.lessons if first <= entry.number <= last]
-                selection |= {entry: [] for entry in named or [self.lesson(match[1])]}
+                entries = [entry for entry in self.lessons if first <= entry.number <= last]
+                selection |= {entry: [] for entry in entries or [self.lesson(match[1])]}
             elif entry := self.find_lesson(word):
                 latest = entry
                 selection.setdefault(entry, [])
             elif latest and "-" not in word:
                 latest.declared.exercise(word)  # raises, with the exercises that it has
             else:
-                entry, exercise = self.exercise(word)
-                selection.setdefault(entry, []).append(exercise)
+                entry, name = self.task(word)
+                selection.setdefault(entry, []).append(name)
         return selection
 
-    def exercise(self, key: str) -> "tuple[Entry, Exercise]":
-        """(lesson, exercise) of an exercise's id, tensor-strides, or its name, strides, where only
-        one lesson has it.
-
-        Raises TitoError with a suggestion.
-        """
-        exercises = [(entry, e) for entry in self.lessons for e in entry.declared.exercises]
-        matches = [pair for pair in exercises if pair[1].id == key] or [
-            pair for pair in exercises if pair[1].name == key
-        ]
+    def task(self, key: str) -> "tuple[Entry, str]":
+        """(lesson, name) of an exercise or question. Raises TitoError with a suggestion."""
+        tasks = [(entry, name) for entry in self.lessons for name in entry.declared.tasks]
+        ids = {f"{entry.name}-{name}": (entry, name) for entry, name in tasks}
+        if key in ids:
+            return ids[key]
+        matches = [id for id, (_, name) in ids.items() if name == key]
         if len(matches) == 1:
-            return matches[0]
-        ids = [exercise.id for _, exercise in matches or exercises]
+            return ids[matches[0]]
         if matches:
             raise UsageError(
-                f"Several lessons have an exercise {key!r}.", f"Did you mean {' or '.join(ids)}?"
-            )
-        if asked := self.question([key]):
-            entry, question = asked
-            raise UsageError(
-                f"{key} is a question, with no checks and no hints.",
-                f'Write your answer in {entry.relative(entry.script)}, below "{ANSWER}", then: '
-                f"tito compare {entry.name}-{question.name}",
+                f"Several lessons have an exercise {key!r}.",
+                f"Did you mean {' or '.join(matches)}?",
             )
         names = [entry.name for entry in self.lessons]
         listed = f"There are these lessons: {', '.join(names)}."
@@ -191,11 +233,6 @@ class Root:
         return installed_course()
 
 
-def _exercise_of(entry: "Entry", key: str) -> Exercise | None:
-    exercises = entry.declared.exercises
-    return next((exercise for exercise in exercises if key in (exercise.id, exercise.name)), None)
-
-
 class Entry:
     """One lesson of a root, by its folder name.
 
@@ -221,7 +258,14 @@ class Entry:
 
     @cached_property
     def declared(self) -> Lesson:
-        return load_lesson(self.declared_path)
+        return load_lesson(self.declared_path, keep=self.root.keep)
+
+    @property
+    def has_exercises(self) -> bool:
+        """Whether something is to be written in it, told without parsing it."""
+        if self.root.keep is not None:
+            return bool(self.declared.exercises)
+        return ' exercise="' in self.declared_path.read_text(encoding="utf-8")
 
     @property
     def needed(self) -> "list[Entry]":
@@ -255,6 +299,8 @@ def open_root(folder: Path, strict: bool = True) -> Root:
         block["package"],
         block.get("compare", True),
         block.get("book", ""),
+        tuple(block.get("tracks", ())),
+        tuple(block.get("changes", ())),
         tables,
     )
 

@@ -37,7 +37,6 @@ NAMED = re.compile(r"^(?:async )?(?:def|class) +(\w+)|^(\w+)(?: *:[^=\n]+)? *=(?
 IMPORTED = re.compile(r"^(?:from +[\w.]+ +)?import +([\w., ]*\w)", re.M)
 MOST_DAMAGE = 10  # statements of a cell that Python cannot read; then the cell is left out
 DROPPED = "\0"  # in place of a line of such a statement
-SKIPPED = "# From the course's own {source} by `tito skip`"
 
 
 Place = tuple[cells.Cell, int]  # a cell, and the line in it, from 0
@@ -496,32 +495,12 @@ def current(entry: Entry, source: cells.Source) -> ExportedModule:
 _current = functools.lru_cache(maxsize=64)(build)  # as the sources of lower lessons in `cells`
 
 
-def is_skipped(entry: Entry) -> bool:
-    """Whether the package holds the course's module of this lesson, from `tito skip`."""
-    try:
-        with entry.module_path.open(encoding="utf-8") as file:
-            return file.readline().startswith(SKIPPED.split("{")[0])
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
 def export_to_package(entry: Entry, module: ExportedModule) -> tuple[bool, list[str]]:
-    """Write a learner's module into the package, and report a skip that it ends or code that it
-    replaces.
+    """Write a learner's module into the package, and report code that it replaces.
 
     Returns (changed, sentences without a full stop).
     """
     sentences = []
-    if is_skipped(entry):
-        sentences.append(
-            f"The skip of {entry.name} is over: the package holds your own code again; "
-            f"`tito skip {entry.name}` brings the course's back"
-        )
-        if missing := unwritten(module):
-            sentences.append(
-                f"{len(missing)} of its {len(module.lesson.exercises)} exercises are still to be "
-                "written, and whatever needs one of them fails"
-            )
     changed, backup = write_module(entry, module)
     if backup:
         sentences.append(
@@ -552,8 +531,7 @@ def write_module(
     before = path.stat().st_mtime if path.exists() else 0
     backup = None
     by_hand = old is not None and not _is_ours(old)
-    skipped = bool(old) and (old or "").startswith(SKIPPED.split("{")[0])
-    lost = set() if skipped or not old else _written(old, module.lesson)
+    lost = _written(old, module.lesson) if old else set()
     if by_hand or lost - _written(module.text, module.lesson) - _in_file(module):
         backup = files.replace(entry.root, command, {path: module.text}, step=by_hand)
     else:
@@ -586,15 +564,12 @@ def _in_file(module: ExportedModule) -> set[str]:
     """Ids of the exercises that the learner's file has, though the module does not: a part is left
     out, or what it defines was renamed.
     """
-    names, lesson = {name for one in module.left_out for name in one.names}, module.lesson
+    names = {name for one in module.left_out for name in one.names}
     own = {cell.exercise for cell in module.source.cells if DEFINED.search(cell.source)}
-    renamed = {e for e in lesson.exercises if e.name in own}
-    renamed -= {e for e in renamed if lesson.is_unwritten(e, module.source)}
-    cut = {e for e in lesson.exercises if names & set(DEFINED.findall(e.cell.source))}
-    return {exercise.id for exercise in renamed | cut}
-
-
-def unwritten(module: ExportedModule) -> list[str]:
-    """Ids of the exercises that a module does not hold, written, in their order."""
-    written = _written(module.text, module.lesson)
-    return [exercise.id for exercise in module.lesson.exercises if exercise.id not in written]
+    return {
+        exercise.id
+        for exercise in module.lesson.exercises
+        if names & set(DEFINED.findall(exercise.cell.source))
+        or exercise.name in own
+        and not module.lesson.is_unwritten(exercise, module.source)
+    }

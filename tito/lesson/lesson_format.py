@@ -45,8 +45,7 @@ NBGRADER_STUB = "YOUR ANSWER HERE"  # what nbgrader puts there for learners
 LONGEST_ANSWER = 20_000  # characters that are collected; a longer answer is cut, and marked as cut
 ITEM = re.compile(r"- (-?\d{1,4}(?:\.\d+)?) points?: (\S.*)")  # of a rubric, in a sample answer
 HINT_OF_CHECK = re.compile(r'When "([^"]+)"\s+fails:\s+')  # the beginning of a check's hint
-# A line of an exercise whose solution the learner has seen: it earns no points until it is reset.
-GIVEN_UP = "#| given_up"
+HEADING = re.compile(r"^## (.*)", re.M)
 STUCK = "Stuck? `tito hint {lesson}-{exercise}`"
 
 
@@ -98,8 +97,7 @@ class Exercise:
     @property
     def title(self) -> str:
         """The words on its cell's `# %%` line: "The key-value cache"; or else its name's."""
-        words = self.cell.title or self.name.replace("-", " ")
-        return words[:1].upper() + words[1:]
+        return titled(self.cell, self.name)
 
 
 @dataclass(frozen=True)
@@ -164,6 +162,31 @@ class Lesson:
         return self.meta["prerequisites"]
 
     @cached_property
+    def given(self) -> list[tuple[str, str, str]]:
+        """(id, title, section) of each exercise that a learner need not write."""
+        given, section = list[tuple[str, str, str]](), ""
+        for cell in self.source.cells:
+            if cell.kind == "markdown" and (match := HEADING.search(cell.source)):
+                section = match[1].strip()
+            if cell.given:
+                given.append((f"{self.name}-{cell.given}", titled(cell, cell.given), section))
+        return given
+
+    def is_given(self, name: str) -> bool:
+        """Whether the exercise of that name is given."""
+        return any(id == f"{self.name}-{name}" for id, *_ in self.given)
+
+    def task(self, key: str) -> str:
+        """The name of the exercise or question with that id or name, or ""."""
+        return next((name for name in self.tasks if key in (name, f"{self.name}-{name}")), "")
+
+    @property
+    def tasks(self) -> list[str]:
+        """The names of its exercises, also the given ones, and of its questions."""
+        tasks = [cell.task or cell.given for cell in self.source.cells]
+        return [name for name in tasks if name]
+
+    @cached_property
     def checks(self) -> tuple[Check, ...]:
         """The checks of all exercises."""
         return tuple(check for exercise in self.exercises for check in exercise.checks)
@@ -196,6 +219,15 @@ class Lesson:
         for exercise in self.exercises:
             if key in (exercise.id, exercise.name):
                 return exercise
+        if self.is_given(name := self.task(key)):
+            id = f"{self.name}-{name}"
+            raise UsageError(f"{id} is given here.", f"To write it yourself: tito reset {id}")
+        if name:
+            raise UsageError(
+                f"{self.name}-{name} is a question, with no checks and no hints.",
+                f'Write your answer in the lesson\'s file, below "{ANSWER}", then: '
+                f"tito compare {self.name}-{name}",
+            )
         raise UsageError(
             f"Lesson {self.name} has no exercise {key!r}.",
             f"There are: {', '.join(e.id for e in self.exercises)}.",
@@ -212,7 +244,7 @@ class Lesson:
     def is_unwritten(self, exercise: Exercise, source: cells.Source) -> bool:
         """Whether an exercise is in a learner's file as it was released."""
         cell = source.cell(exercise.name)
-        return cell is not None and without_mark(cell.source).strip() == exercise.stub
+        return cell is not None and cell.source.strip() == exercise.stub
 
     def lost_lines(self, source: cells.Source) -> dict[str, str]:
         """{exercise: a sentence about a given line that has no effect in a learner's file}."""
@@ -221,8 +253,8 @@ class Lesson:
         return {exercise: sentence for exercise, sentence in sentences.items() if sentence}
 
     def given_up(self, source: cells.Source) -> list[str]:
-        """The exercises in a learner's file whose solution the learner has seen."""
-        marked = {cell.exercise for cell in source.cells if GIVEN_UP[3:] in cell.directives}
+        """The exercises that a learner's file has as given code: they earn no points."""
+        marked = {cell.given for cell in source.cells}
         return [exercise.id for exercise in self.exercises if exercise.name in marked]
 
     @cached_property
@@ -352,9 +384,10 @@ def stub(lesson: str, exercise: str) -> str:
     return f'raise NotImplementedError("yours to write: tito hint {lesson}-{exercise}")'
 
 
-def without_mark(source: str) -> str:
-    """The code of an exercise without the line that says that it is given up."""
-    return source.replace(f"{GIVEN_UP}\n", "", 1)
+def titled(cell: cells.Cell, name: str) -> str:
+    """The words on an exercise's `# %%` line, or else its name's."""
+    words = cell.title or name.replace("-", " ")
+    return words[:1].upper() + words[1:]
 
 
 def check_of_hint(hint: str) -> str:

@@ -6,14 +6,14 @@ file and line.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import NoReturn
 
 from tito import settings
 from tito.errors import MachineError, UsageError
-from tito.lesson import cells
+from tito.lesson import cells, track
 from tito.lesson.cells import Cell, Source
 from tito.lesson.checks import HIDDEN, LEARNER_SIDE, POLISH, SETUP, TEST, check_id, read_checks
 from tito.lesson.lesson_format import (
@@ -40,10 +40,11 @@ Checks = dict[str, list[Check]]  # {name of an exercise: its checks}
 SUFFIXES: list[list[str]] = [[], [POLISH], [HIDDEN]]  # of a section: words behind the exercise
 
 
-def load_lesson(path: Path, missing_facts: str = "") -> Lesson:
+def load_lesson(path: Path, missing_facts: str = "", keep: Collection[str] | None = None) -> Lesson:
     """The course's lesson whose chapter is at `path`.
 
     missing_facts  the text of its lesson.toml if that does not exist
+    keep           ids of the exercises that a learner writes; None for all
 
     Raises TitoError with file and line when it is not in the format.
     """
@@ -56,8 +57,11 @@ def load_lesson(path: Path, missing_facts: str = "") -> Lesson:
         )
         raise MachineError(f"{facts} does not exist.", remedy)
     text = _text(facts) if facts.exists() else missing_facts
-    hints = path.with_name(HINTS)
-    return parse_lesson(chapter, checks, text, _text(hints) if hints.exists() else "")
+    hints_file = path.with_name(HINTS)
+    hints = _text(hints_file) if hints_file.exists() else ""
+    if keep is not None:
+        chapter, checks, hints = track.view(chapter, checks, hints, keep)
+    return parse_lesson(chapter, checks, text, hints)
 
 
 def _text(path: Path) -> str:
@@ -167,7 +171,7 @@ def _exercise_cells(source: Source, lesson: str) -> dict[str, Cell]:
                 cell,
             )
         exercises[name] = cell
-    if not exercises:
+    if not exercises and not any(cell.given for cell in source.cells):
         _refuse(
             source,
             "the lesson has no exercise.",

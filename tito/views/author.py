@@ -45,6 +45,14 @@ def _answer(finding: Finding | None) -> Text:
     return Text(words, "green" if finding.ok else "bold red")
 
 
+def tracks(rows: list[tuple[str, ...]]) -> Table:
+    """How much a learner on each track writes and reads."""
+    listing = table("track", "lessons", "exercises", "lines", "words", "points")
+    for row in rows:
+        listing.add_row(*row)
+    return listing
+
+
 def sizes(rows: list[Size]) -> Group:
     """How long the lessons are, in lines, and how much of the library's code the learner writes."""
     listing = table("lesson", "chapter", "code", "learner's", "share", "terms")

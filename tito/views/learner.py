@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -26,8 +25,6 @@ from tito.views import (
     unbroken,
 )
 
-NEW = 3  # lessons at the end of a list that are shown while they are new
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -41,22 +38,37 @@ if TYPE_CHECKING:
 
 
 def ready(folder: Path, source: Root) -> Group:
-    """A new workspace of `source`: how to enter it, and the lessons to begin with."""
-    first = [entry for entry in source.lessons if not entry.declared.prerequisites]
-    width = max(len(entry.name) for entry in first)
-    lines = [
-        unbroken(
-            (f"  tito start {entry.name:{width}}", "bold"),
-            f"  {entry.declared.summary.rstrip('.')}",
+    """A new workspace of `source`: how to enter it, and the lesson to begin with."""
+    written = [entry for entry in source.lessons if entry.declared.exercises]
+    what = f"is ready: {count(len(source.lessons), 'lesson')} of {source.name}"
+    if name := track_title(source):
+        what = f"is ready for the track{'s' * (len(source.tracks) > 1)} {name}"
+    lines: list[RenderableType] = [Text(f"{folder} {what}.")]
+    if hours := sum(source.all_tracks[n].hours for n in source.tracks if n in source.all_tracks):
+        exercises = count(sum(len(entry.declared.exercises) for entry in written), "exercise")
+        lines.append(
+            Text(
+                f"You write {exercises} in {count(len(written), 'lesson')}, in about {hours:g} "
+                f"hour{'s' * (hours != 1)}; the rest of the library is given."
+            )
         )
-        for entry in first
-    ]
-    return Group(
-        Text(f"{folder} is ready: {count(len(source.lessons), 'lesson')} of {source.name}."),
-        unbroken("next: ", (enter(folder), "bold")),
-        Text("then, to begin:" if len(first) == 1 else "then begin with any of these:"),
-        *lines,
-    )
+    lines.append(unbroken("next: ", (enter(folder), "bold")))
+    if written:
+        first = written[0].declared
+        about = f"  {first.summary.rstrip('.')}" + f": {first.duration}" * (not first.given)
+        lines.append(unbroken("then: ", (f"tito watch {first.name}", "bold"), about))
+    return Group(*lines)
+
+
+def track_title(root: Root) -> str:
+    """The track of a workspace: "road: from a line to your own GPT"; of several, their names; ""
+    for the whole course.
+    """
+    names = [name for name in root.tracks if name in root.all_tracks]
+    if len(root.tracks) != 1 or not names:
+        return " and ".join(root.tracks[1:] and root.tracks)
+    title = root.all_tracks[names[0]].title
+    return f"{names[0]}: {title[:1].lower()}{title[1:]}"
 
 
 def enter(folder: Path) -> str:
@@ -67,26 +79,20 @@ def enter(folder: Path) -> str:
 
 
 def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -> Group:
-    """The state of each lesson, as a table, and what to do next."""
+    """The state of each lesson, and what to do next."""
+    name = track_title(root)
     title = unbroken((root.name, "bold"), f" {root.kind} in {root.path}")
-    names = ("", "lesson", "state", "points", "hints", "last run")
-    listing = table(*names, padding=(0, 1, 0, 0))
-    for column in listing.columns:
-        column.no_wrap = column.header in ("", "state", "points")
-    new = list(takewhile(lambda row: row.state == "new", reversed(rows)))
-    for row in rows[: len(rows) - len(new) + NEW] if len(new) > NEW + 1 else rows:
-        listing.add_row(
-            f"{row.number:02}",
-            row.name,
-            Text(row.state, STYLES[row.state]),
-            f"{row.points} of {row.max_points}",
-            str(row.hints_used or ""),
-            ago(row.last_run) + _since(row),
+    if name:
+        title = unbroken((f"{name[:1].upper()}{name[1:]}", "bold"))
+    right, exercises = sum(row.right for row in rows), sum(row.exercises for row in rows)
+    title.append(f"   {right} of {count(exercises, 'exercise')}")
+    listing = [*_lesson_lines(rows, step[0].split()[-1] if step else "")]
+    if given := [row for row in rows if row.state == "given"]:
+        more = (
+            ". To write every exercise: tito init . --track whole"
+            * (root.state / "course").exists()
         )
-    if len(new) > NEW + 1:
-        first = new[-NEW - 1].number
-        more = f"and {count(len(new) - NEW, 'lesson')} more, {first:02} to {rows[-1].number:02}"
-        listing.add_row("", more, Text("new", STYLES["new"]))
+        listing.append(Text(f"given  {_numbers_or_names(given)}{more}", "dim"))
     answers = {
         f"{row.name}-{name}": written
         for row in rows
@@ -95,14 +101,58 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
     }
     notes = [Text(for_a_person(answers), "dim")] * bool(answers)
     notes += [
-        Text(f"{row.name}: given up, for 0 points: {', '.join(row.given_up)}", "dim")
+        Text(f"{row.name}: marked as given, for 0 points: {', '.join(row.given_up)}", "dim")
         for row in rows
         if row.given_up
     ]
     last = Text("\nThe course is complete: every lesson has passed.", "green")
     if step:
         last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))
-    return Group(title, "", listing, *notes, last)
+    return Group(title, "", *listing, *notes, last)
+
+
+def _lesson_lines(rows: list[LessonStatus], following: str) -> Iterator[Text]:
+    """A line for each lesson that is begun or `following`, and for each run of new ones."""
+    shown = [r for r in rows if r.state not in ("new", "given")]
+    shown += [r for r in rows if r.state == "new" and r.name == following]
+    width = max((len(row.name) for row in shown), default=0)
+    counts = {row.name: f"{row.right} of {count(row.exercises, 'exercise')}" for row in shown}
+    most = max(map(len, counts.values()), default=0)
+    run: list[LessonStatus] = []
+    for row in [*rows, None]:
+        if row and row.state == "new" and row not in shown:
+            run.append(row)
+            continue
+        if run:
+            exercises = count(sum(one.exercises for one in run), "exercise")
+            yield Text.assemble(
+                f"{_span(run):<{width + 4}}",
+                (f"{'new':8}", STYLES["new"]),
+                f"{exercises}: {' '.join(one.name for one in run)}",
+            )
+            run = []
+        if row and row in shown:
+            yield Text.assemble(
+                f"{row.number:02} {row.name:{width}} ",
+                (f"{row.state:8}", STYLES[row.state]),
+                f"{counts[row.name]:{most}}  {ago(row.last_run)}{_since(row)}".rstrip(),
+            )
+
+
+def _span(rows: list[LessonStatus]) -> str:
+    return "-".join(dict.fromkeys(f"{row.number:02}" for row in (rows[0], rows[-1])))
+
+
+def _numbers_or_names(rows: list[LessonStatus]) -> str:
+    """Lessons as `tito` takes them: "data convolutions, 17-23"."""
+    runs: list[list[LessonStatus]] = []
+    for row in rows:
+        if runs and row.number == runs[-1][-1].number + 1:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    parts = (_span(run) if run[2:] else " ".join(row.name for row in run) for run in runs)
+    return ", ".join(parts)
 
 
 def certificate(page: Text, is_written: bool) -> Pieces:
@@ -114,7 +164,7 @@ def certificate(page: Text, is_written: bool) -> Pieces:
 
 def _since(row: LessonStatus) -> str:
     """What changed since the last run of a lesson, as text to put after the time of that run."""
-    if row.state == "skipped" or not row.last_run:
+    if row.state == "given" or not row.last_run:
         return ""
     edited = [*(["edited"] if row.edited else []), *(f"{name} changed" for name in row.below[:2])]
     more = " and more" * (len(row.below) > 2)
@@ -170,11 +220,12 @@ def _lesson_title(entry: Entry) -> Iterator[Text]:
     lesson = entry.declared
     yield Text.assemble((f"{entry.number:02} {lesson.title}", "bold"), f"  {lesson.summary}")
     questions = f", {count(len(lesson.questions), 'question')}" * bool(lesson.questions)
-    yield Text(
-        f"about {lesson.duration}, difficulty {lesson.meta['difficulty']} of 5, "
-        f"{count(len(lesson.exercises), 'exercise')}, {lesson.points} points{questions}",
-        "dim",
-    )
+    exercises = count(len(lesson.exercises), "exercise")
+    facts = f"about {lesson.duration}, difficulty {lesson.meta['difficulty']} of 5, {exercises}"
+    if lesson.given:  # the hours are of all its exercises
+        names = " ".join(exercise.name for exercise in lesson.exercises)
+        facts = f"{exercises} to write: {names}; {len(lesson.given)} given"
+    yield Text(f"{facts}, {lesson.points} points{questions}", "dim")
 
 
 def hint(passage: Hint, key: str | None = None) -> Group:
@@ -241,17 +292,20 @@ def doctor(findings: Iterable[Diagnosis]) -> Table:
 def update(result: Update) -> RenderableType:
     """The changes of a course update, and what to do next."""
     if not result.changed:
-        return Text(f"You already have edition {result.after}; nothing was changed.")
+        return Text(f"This is edition {result.after} as you have it; nothing was changed.")
     moved = result.before != result.after
     title = f"edition {result.before} -> {result.after}" if moved else result.after
-    lines: list[RenderableType] = [
-        Text.assemble((title, "bold"), f"  {count(result.changed, 'file')} changed")
-    ]
+    title = Text.assemble((title, "bold"), f"  {count(result.changed, 'file')} changed")
+    lines: list[RenderableType] = [title] if moved or not result.joined + result.given else []
+    for words, ids in {"to write now": result.joined, "given now": result.given}.items():
+        shown = ids if len(ids) < 9 else dict.fromkeys(id.partition("-")[0] for id in ids)
+        lines += [Text(f"{count(len(ids), 'exercise')} {words}: {' '.join(shown)}")] * bool(ids)
     groups = {
         "new lessons": result.added,
         "no longer in the course, your files are kept": result.gone,
         "renumbered": [f"{name} -> {folder}" for name, folder in result.renumbered.items()],
-        "set aside, because the exercise was removed": [
+        "not in this edition, left out": result.dropped,
+        "set aside, because it is not yours to write any more": [
             f"{name} in {path}" for name, path in result.aside.items()
         ],
         "the task changed, read it again": result.tasks,
@@ -315,6 +369,14 @@ def milestone_result(run: MilestoneRun, picture: Text | None) -> Group:
         Pieces([Text.assemble(verdict, f"  {explanation[0]}")]),
         *(Pieces([line]) for line in explanation[1:] if line),
     ]
+    if run.of > run.own:
+        lines.append(
+            Text(
+                f"Of the {count(run.of, 'exercise')} of these lessons {run.own} are yours, the "
+                "others are given.",
+                "dim",
+            )
+        )
     if run.remedy.startswith("tito "):
         lines.append(unbroken("next: ", (run.remedy, "bold")))
     elif run.remedy:

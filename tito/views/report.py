@@ -451,6 +451,12 @@ def all_results(lesson: str, left_out: int, key: str | None = None, asked: int =
     return Group(*lines, Text())
 
 
+def results_of_given(results: list[DemonstrationResult], lesson: str) -> list[Text]:
+    """How many results of sections with given code are not shown."""
+    more = f"{count(len(results), 'result')} of sections with given code: "
+    return [Text.assemble((more, "dim"), (f"tito read {lesson}", "bold"))] * bool(results)
+
+
 def predictions(number: int, lesson: str) -> Group:
     """How many predictions the learner made, and the page that shows them with the results."""
     page = (f"tito read {lesson}", "bold")

@@ -51,8 +51,7 @@ print("L =", expression(*point))
 
 # %% [markdown]
 # Predict from the formula: which input changes $L$ the most when it grows a little? Which
-# inputs make $L$ smaller? Your `numerical_gradient` of lesson 00 answers with central
-# differences:
+# inputs make $L$ smaller? `numerical_gradient` of lesson 00 answers with central differences:
 
 # %% tags=["answer", "explained"]
 for name, partial in zip("abcd", numerical_gradient(lambda p: expression(*p), point)):
@@ -312,7 +311,8 @@ for node in (L, f, g):
 # `out = add(a, a)`.
 #
 # **Task.** Write `propagate`, one step of backpropagation. It is the only place in this lesson
-# where the chain rule is applied.
+# where the chain rule is applied. It has few lines, and its idea is the hardest of the lesson,
+# so work out the second prediction on paper before you write the function.
 
 # %% The chain rule at one node exercise="propagate"
 #| export
@@ -763,8 +763,8 @@ def sigmoid(x):
     return record("sigmoid", s, (x,), (s * (1.0 - s),))
 
 # %% [markdown]
-# Your gradient check accepts all of them. Predict: what does it say about `relu` at 0, where
-# the central difference sees both sides of the corner?
+# The gradient check accepts all of them. Predict: what does it say about `relu` at 0, where the
+# central difference sees both sides of the corner?
 
 # %% tags=["answer"]
 print(gradient_check(lambda x, y: (x / y).sin() - 2**x * y.log() + x**y / -y.exp(), 1.5, 0.4))
@@ -805,7 +805,8 @@ shared_generator = random.Random(5)  # for initial weights, when no other genera
 
 # %% [markdown]
 # **Task.** Write what a `Neuron` computes when it is called. Its inputs may be Values or plain
-# numbers. (With three weights and two inputs, `zip` would ignore the third weight.)
+# numbers. (The lengths are compared first, because with three weights and two inputs `zip`
+# would ignore the third weight.)
 
 # %% A neuron exercise="neuron"
 #| export
@@ -834,10 +835,10 @@ class Neuron(Module):
         self.nonlin = nonlin
 
     def __call__(self, x):
-        ### BEGIN SOLUTION
         if len(x) != len(self.w):
             raise ValueError(f"this neuron has {len(self.w)} weights and was called with "
                              f"{len(x)} inputs")
+        ### BEGIN SOLUTION
         total = sum((w * v for w, v in zip(self.w, x)), self.b)
         return total.tanh() if self.nonlin else total
         ### END SOLUTION

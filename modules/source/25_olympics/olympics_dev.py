@@ -589,11 +589,10 @@ print(work_of(Hidden(), x_test)[1], "FLOPs")
 # Besides the work, the referee counts right answers. The answer of a model to a question is the
 # class with the highest score. The referee must not count answers from broken scores. For
 # example, `argmax` of a row of `nan` is 0, so a model that always returns `nan` would have
-# every digit 0 right. Such scores, and scores of a wrong shape, are errors.
-#
-# **Task.** Write `right_answers`.
+# every digit 0 right. `right_answers`, which is given, refuses such scores, and scores of a
+# wrong shape.
 
-# %% Right answers exercise="right"
+# %%
 #| export
 def right_answers(scores, labels):
     """How many answers are right.
@@ -609,16 +608,11 @@ def right_answers(scores, labels):
     >>> right_answers(np.array([[0.1, 0.9], [0.8, 0.3]]), np.array([1, 1]))
     1
     """
-    ### BEGIN SOLUTION
     if scores.ndim != 2 or len(scores) != len(labels):
         raise ValueError(f"the scores have shape {scores.shape}, for {len(labels)} labels")
     if not np.isfinite(scores).all():
         raise ValueError("a score is not finite")
     return int((scores.argmax(axis=1) == labels).sum())
-    ### END SOLUTION
-
-# %% checks="right"
-check("right")
 
 # %% [markdown]
 # ## Limits
@@ -660,7 +654,8 @@ check("limits")
 # The model gets the questions and never the labels. `Tensor(x)` in `work_of` copies them, so a
 # model that writes into its input does not change the questions of the next entry.
 #
-# **Task.** Write `judge`.
+# **Task.** Write `judge`. It is the longest exercise of the lesson: write it for an entry that
+# works first, and add the `try` last.
 
 # %% The referee's verdict exercise="judge"
 #| export
@@ -762,11 +757,11 @@ def referee(entries, events):
 
     ValueError with the name when two entries have the same name.
     """
-    ### BEGIN SOLUTION
     names = [entry.name for entry in entries]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"two entries are called {name}")
+    ### BEGIN SOLUTION
     return Report([judge(entry, event, *rules) for event, rules in events.items()
                    for entry in entries])
     ### END SOLUTION
@@ -778,7 +773,7 @@ check("report")
 # The competition: one event for all, one for small entries, one for entries with little work,
 # and one on fresh digits. Predict who has rank 1 on fresh digits.
 
-# %% tags=["answer", "explained"]
+# %% tags=["answer", "explained", "payoff"]
 events = {"public": (x_test, y_test, {}),
           "under 5 kB": (x_test, y_test, {"bytes": 5000, "accuracy": 0.95}),
           "under 2 MFLOP": (x_test, y_test, {"flops": 2_000_000, "accuracy": 0.95}),

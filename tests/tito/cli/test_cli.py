@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 from commands import process, tito
-from rich.console import Console
-from small_course import FACTS, edit, introduce, solve
+from small_course import edit, introduce, solve
 
-from tito.learn import jupyter, progress, status
-from tito.views import learner, report
+from tito.learn import jupyter, progress
+from tito.views import report
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 COMMANDS = (
@@ -42,17 +41,9 @@ def test_help_lists_every_command_and_in_a_workspace_those_for_learners(
     assert "is a workspace" in tito(small_workspace, "check", code=2)[1]
 
 
-def test_init_names_every_lesson_that_one_can_begin_with(small_course, tmp_path):
+def test_init_names_the_lesson_to_begin_with(small_course, tmp_path):
     out, _ = tito(small_course, "init", tmp_path / "mine")
-    assert out.endswith("then, to begin:\n  tito start numbers  A lesson about numbers\n")
-    facts = small_course.lesson("sums").script.with_name("lesson.toml")
-    facts.write_text(FACTS.format(title="Sums", name="sums", needs=[]), encoding="utf-8")
-    out, _ = tito(small_course, "init", tmp_path / "another")
-    assert out.endswith(
-        "then begin with any of these:\n"
-        "  tito start numbers  A lesson about numbers\n"
-        "  tito start sums     A lesson about sums\n"
-    )
+    assert out.endswith("then: tito watch numbers  A lesson about numbers: 30 minutes\n")
 
 
 def test_a_learners_first_lesson(small_course, tmp_path):
@@ -386,19 +377,10 @@ def test_outside_any_root_an_activated_one_is_named(tmp_path):
     assert "Go to the one that you have activated: cd '/my work'" in err
 
 
-def test_a_long_list_of_new_lessons_is_folded(small_workspace):
-    rows = [status.LessonStatus(n, f"name{n}", "", "new", 0, 1, 0, None) for n in range(9)]
-    console = Console(width=80)
-    with console.capture() as shown:
-        console.print(learner.status(small_workspace, rows, None))
-    assert "name2" in shown.get() and "name3" not in shown.get()
-    assert "and 6 lessons more, 03 to 08" in shown.get()
-
-
 def test_init_from_anywhere_uses_the_course_that_tito_came_with(tmp_path):
     out, _ = tito(tmp_path, "init", "mine")
     assert (
-        "TinyTorch" in out
+        "is ready for the track road" in out
         and (tmp_path / "mine" / "modules" / "source" / "02_tensor" / "tensor_dev.py").exists()
     )
 
@@ -416,36 +398,6 @@ def test_notebook_passes_options_to_jupyter_and_its_exit_status_on(small_workspa
     words = ("--", "--allow-root", "--port", "9000")
     out, _ = tito(small_workspace, "notebook", "numbers", *words, code=7)
     assert out.endswith("['--allow-root', '--port', '9000']\n")
-
-
-def test_skip_and_its_end_are_reported(small_workspace):
-    output = tito(small_workspace, "skip", "numbers")[0]
-    assert "is skipped" in output and output.endswith("later: tito start numbers\n")
-    assert "skipped" in tito(small_workspace)[0]
-    assert "numbers is skipped" in tito(small_workspace, "export", "--all")[0]
-    output = tito(small_workspace, "export", "numbers")[0]
-    assert "The skip of numbers is over: the package holds your own code again" in output
-    assert "2 of its 2 exercises are still to be written" in output
-    assert "`tito skip numbers`" in output
-    assert "skipped" not in tito(small_workspace)[0]
-
-
-def test_a_test_that_ends_a_skip_reports_it_once(small_workspace):
-    tito(small_workspace, "skip", "numbers")
-    assert "The skip of numbers is over" in tito(small_workspace, "test", "numbers", code=1)[0]
-    assert "The skip of" not in tito(small_workspace, "test", "numbers", code=1)[0]
-
-
-def test_lessons_that_were_skipped_are_not_called_done(small_workspace):
-    for name in ("numbers", "sums"):
-        tito(small_workspace, "skip", name)
-    output = tito(small_workspace, "status")[0]
-    assert "The course is complete" not in output
-    assert (
-        "2 lessons are skipped: numbers, sums." in output and "next: tito start numbers" in output
-    )
-    solve(small_workspace.lesson("sums"))
-    assert "next: tito start numbers" in tito(small_workspace, "test", "sums")[0]
 
 
 def test_version_prints_the_version(small_workspace):

@@ -74,7 +74,7 @@ LEARNER = {
     "tito compare": ("done", [], "compare numbers-double", "twice = x + x"),
     "tito reset": ("done", [], "reset numbers", ".tito/backups/"),
     "tito undo": ("done", ["reset numbers"], "undo", "files that `tito reset` overwrote"),
-    "tito skip": ("work", [], "skip numbers", "is skipped"),
+    "tito skip": ("work", [], "skip numbers", "2 exercises given now"),
     "tito submit": ("done", ["start numbers"], "submit", "work-1.zip"),
     "tito restore": (
         "done",

@@ -6,8 +6,8 @@ import pytest
 from commands import tito
 from small_course import edit, solve
 
-from tito.learn import compare, notebook_sync
-from tito.lesson import course, lesson_format
+from tito.learn import compare
+from tito.lesson import course
 
 LOOP = """\
     total = 0
@@ -50,8 +50,6 @@ def test_of_a_lesson_it_shows_all_or_names_the_first_that_is_not_right(entry):
     assert [
         row["exercise"] for row in json.loads(tito(entry.root, "compare", "1", "--json")[0])
     ] == ["numbers-double", "numbers-triple"]
-    _, err = tito(entry.root, "compare", "numbers", "--give-up", code=2)
-    assert "Which exercise?" in err
 
 
 @pytest.mark.parametrize(
@@ -138,35 +136,3 @@ def test_only_a_release_made_with_its_solutions_shows_them(small_course, tmp_pat
     assert not (folder / texts[0]).exists()
     _, err = tito(folder, "compare", "double", code=2)
     assert "This release does not hold the solutions" in err and err.count("\n") == 2
-
-
-def test_giving_up_shows_the_solution_and_costs_the_points_until_a_reset(small_workspace):
-    entry = small_workspace.lesson("numbers")
-    solve(entry, "numbers-triple")
-    _, err = tito(small_workspace, "compare", "numbers-double", code=1)
-    assert "tito compare numbers-double --give-up" in err
-    out, _ = tito(small_workspace, "compare", "numbers-double", "--give-up")
-    assert "twice = x + x" in out
-    assert "numbers-double is given up: it earns no points until `tito reset" in out
-    assert "twice = x + x" in tito(small_workspace, "compare", "numbers-double")[0]
-    out, _ = tito(small_workspace, "test", "numbers", code=1)
-    assert "Next to write: exercise numbers-double" in out
-    edit(entry, lesson_format.stub("numbers", "double"), "return x + x")
-    out, _ = tito(small_workspace, "test", "numbers")
-    assert "passed  1 of 5 points" in out and "numbers-double is given up" in out
-    assert "numbers: given up, for 0 points: numbers-double" in tito(small_workspace, "status")[0]
-    assert "numbers-double is given up" in "".join(tito(small_workspace, "submit"))
-    tito(small_workspace, "reset", "numbers-double")
-    assert lesson_format.GIVEN_UP not in entry.script.read_text(encoding="utf-8")
-    solve(entry, "numbers-double")
-    assert "passed  5 of 5 points" in tito(small_workspace, "test", "numbers")[0]
-
-
-def test_the_mark_is_in_the_notebook_too_and_a_right_exercise_gets_none(small_workspace):
-    entry = small_workspace.lesson("numbers")
-    notebook_sync.settle(entry, make=True)
-    compare.compare(entry, entry.declared.exercise("triple"), give_up=True)
-    assert lesson_format.GIVEN_UP in entry.notebook.read_text(encoding="utf-8")
-    solve(entry)
-    compare.compare(entry, entry.declared.exercise("triple"), give_up=True)
-    assert lesson_format.GIVEN_UP not in entry.script.read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from bs4 import BeautifulSoup
 from commands import tito
 from small_course import edit, solve, verdict_on
 
-from tito.learn import lesson_page, progress, runner, status, workspace
+from tito.learn import lesson_page, progress, runner, status, update, workspace
 from tito.learn.process import Process
 from tito.learn.verdict import Place
 from tito.lesson import cells, course, notebook, outcome
@@ -548,7 +548,9 @@ def test_after_the_first_failure_nothing_runs_with_x(entry):
 def test_a_right_package_elsewhere_does_not_help_a_wrong_file(
     entry, small_course, monkeypatch, tmp_path
 ):
-    workspace.skip(entry)  # a right module where the learner's will be
+    solve(entry)
+    verdict_on(entry)  # a right module where the learner's will be
+    workspace.reset(entry)
     change(entry, "twice = x + x", "twice = x")
     elsewhere = tmp_path / "elsewhere" / "tinytorch"
     (elsewhere / "core").mkdir(parents=True)
@@ -659,8 +661,8 @@ def test_a_lesson_names_an_unfinished_lower_lesson(small_workspace):
 
 
 def test_after_a_skip_the_next_lesson_can_be_tried(entry, small_workspace):
-    workspace.skip(entry)
-    later = small_workspace.lesson("sums")
+    update.choose(small_workspace, "skip", ["numbers"], written=False)
+    later = course.open_root(small_workspace.path).lesson("sums")
     solve(later)
     assert verdict_on(later).passed
 

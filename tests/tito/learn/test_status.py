@@ -8,7 +8,7 @@ from small_course import edit, solve, verdict_on
 
 from tito import views
 from tito.errors import Notice, TitoError
-from tito.learn import progress, runner, status, workspace
+from tito.learn import progress, runner, status
 from tito.lesson import course
 
 
@@ -105,16 +105,6 @@ def test_a_part_of_the_checks_earns_nothing(entry):
     assert (row(entry).state, row(entry).points) == ("started", 0)
 
 
-@pytest.mark.parametrize("command", ["export", "test"])
-def test_a_skip_lasts_until_the_own_work_is_exported_or_tested(entry, command):
-    assert tito(entry.root, "skip", "numbers").returncode == 0
-    assert states(entry.root) == ["skipped", "new"]
-    assert tito(entry.root, "export", "--all").returncode == 0
-    assert states(entry.root) == ["skipped", "new"]
-    tito(entry.root, command, "numbers")
-    assert row(entry).state == ("started" if command == "test" else "new")
-
-
 def test_hints_come_one_at_a_time_are_counted_and_remembered(entry):
     first, second, again = (status.hint(entry) for _ in range(3))
     assert [(h.exercise, h.level, h.again) for h in (first, second, again)] == [
@@ -147,8 +137,6 @@ def test_start_names_what_is_needed_until_it_has_passed(entry):
     solve(root.lesson("sums"))
     tested = tito(root, "test", "sums").stdout
     assert needed in tested and "Next to write" not in tested
-    workspace.skip(entry)
-    assert "needs" not in tito(root, "start", "sums").stdout
     solve(entry)
     verdict_on(entry)
     assert "needs" not in tito(root, "start", "sums").stdout

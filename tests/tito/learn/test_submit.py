@@ -163,19 +163,6 @@ def test_script_and_notebook_that_were_both_edited_both_go_in_and_it_is_reported
     )
 
 
-def test_of_a_skipped_lesson_the_own_work_is_handed_in_and_the_skip_stays(small_workspace):
-    numbers = small_workspace.lesson("numbers")
-    solve(small_workspace.lesson("sums"))
-    tito(small_workspace, "skip", "numbers")
-    _, err = tito(small_workspace, "submit")
-    assert err == "" and SCRIPT not in held(small_workspace.path / "my-work-1.zip")
-    solve(numbers, "numbers-double")
-    _, err = tito(small_workspace, "submit")
-    assert "numbers does not pass: 4 of 5 points" in err and "sums" not in err
-    assert held(small_workspace.path / "my-work-2.zip")[SCRIPT] == numbers.script.read_bytes()
-    assert "skipped" in tito(small_workspace)[0]
-
-
 def test_the_course_itself_hands_nothing_in_and_takes_nothing_back(small_course, handed_in):
     assert "is the course itself" in tito(small_course, "submit", code=2)[1]
     before = small_course.lesson("numbers").script.read_bytes()

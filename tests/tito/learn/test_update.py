@@ -168,7 +168,11 @@ STATES = {
         [],
         {NUMBERS: ["twice = x + x"]},
     ),
-    "skipped": (workspace.skip, [], {}),
+    "given": (
+        lambda e: (write(e), update.choose(e.root, "skip", ["numbers-double"], written=False)),
+        [],
+        {"01_numbers/set_aside.py": [MINE], NUMBERS: ["twice = x + x", 'given="double"']},
+    ),
     "the script gone": (lambda e: e.script.unlink(), [], {NUMBERS: ["Twice, and three times."]}),
     "no lesson.toml": (lambda e: (write(e), before_lesson_toml(e)), [], {NUMBERS: [MINE]}),
     "a backup of another edition": (
@@ -184,7 +188,7 @@ def test_whatever_was_written_stays_and_undo_brings_every_byte_back(root, tmp_pa
     prepare, changes, saved_copy = STATES[state]
     prepare(root.lesson("numbers"))
     before, recorded = held(root), progress.load(root)
-    result = update.update(root, newer(tmp_path / "new", *changes))
+    result = update.update(again(root), newer(tmp_path / "new", *changes))
     for name, texts in saved_copy.items():
         now = (root.path / "modules" / "source" / name).read_bytes().decode("utf-8")
         for text in texts:

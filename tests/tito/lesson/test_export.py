@@ -9,7 +9,7 @@ from small_course import edit, solve
 
 from tito import files
 from tito.errors import TitoError
-from tito.learn import notebook_sync, workspace
+from tito.learn import notebook_sync
 from tito.lesson import cells, export, notebook
 
 
@@ -175,35 +175,6 @@ def test_long_lists_of_names_are_folded(small_workspace):
     ]
 
 
-def test_a_skip_shows_in_the_module_and_ends_with_the_next_export(small_workspace):
-    entry = small_workspace.lesson("numbers")
-    work = entry.script.read_bytes()
-    workspace.skip(entry)
-    assert export.is_skipped(entry) and "twice = x + x" in entry.module_path.read_text(
-        encoding="utf-8"
-    )
-    assert entry.script.read_bytes() == work
-    export.write_module(entry, built(entry))
-    assert not export.is_skipped(entry) and "yours to write" in entry.module_path.read_text(
-        encoding="utf-8"
-    )
-
-
-def test_a_course_without_solutions_cannot_be_skipped_with(small_workspace, tmp_path):
-    (small_workspace.state / "course").write_text(str(tmp_path / "released"), encoding="utf-8")
-    released = tmp_path / "released"
-    for entry in small_workspace.lessons:
-        path = released / "modules" / "source" / entry.folder / entry.script.name
-        path.parent.mkdir(parents=True)
-        for file in entry.declared_path.parent.iterdir():
-            path.with_name(file.name).write_bytes(file.read_bytes())
-    (released / "tito.toml").write_text(
-        '[course]\nname = "Small"\nedition = "1"\npackage = "tinytorch"\n', encoding="utf-8"
-    )
-    with pytest.raises(TitoError, match="holds no solutions"):
-        workspace.skip(small_workspace.lesson("numbers"))
-
-
 def test_a_notebook_exports_the_same_module_as_its_script(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
@@ -256,15 +227,6 @@ def test_an_exercise_that_is_only_edited_saves_nothing(small_workspace):
     solve(entry)
     export.write_module(entry, export.current(entry, cells.read(entry.script)))
     edit(entry, "twice = x + x", "twice = 2 * x")
-    assert export.write_module(entry, export.current(entry, cells.read(entry.script))) == (
-        True,
-        None,
-    )
-
-
-def test_the_end_of_a_skip_saves_nothing(small_workspace):
-    entry = small_workspace.lesson("numbers")
-    workspace.skip(entry)
     assert export.write_module(entry, export.current(entry, cells.read(entry.script))) == (
         True,
         None,

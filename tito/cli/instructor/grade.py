@@ -19,6 +19,7 @@ from tito.cli.app import (
     current_folder,
     echo,
     echo_json_list,
+    is_given,
     progress_bar,
     select_lessons,
     warn,
@@ -35,7 +36,7 @@ from tito.cli.instructor.options import (
     section_of,
     tell_points_lost,
 )
-from tito.errors import MachineError
+from tito.errors import MachineError, UsageError
 from tito.grading.lms import having, joined
 
 if TYPE_CHECKING:
@@ -133,6 +134,9 @@ def grade(
 
     course = current_course()
     entries = select_lessons(course, lessons, None, all_)
+    entries = [entry for entry in entries if not is_given(entry, silent=all_)]
+    if not entries:
+        raise UsageError("There is nothing to grade.", "Name a lesson with exercises.")
     grade_requested(
         course,
         WORKERS.begin(setting_of(course, entries, isolation, submissions)),

@@ -19,6 +19,7 @@ from tito.cli.app import (
     current_root,
     echo,
     echo_json,
+    is_given,
     named_root,
     select_exercise,
     select_lesson,
@@ -52,6 +53,13 @@ def init(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A new folder, or a workspace to repair.")
     ],
+    track: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What you write; the rest is given. In a workspace, add it. whole: all of it.",
+        ),
+    ] = None,
 ) -> None:
     """Create a workspace, the folder in which you work on the lessons.
 
@@ -59,20 +67,25 @@ def init(
 
     Example: tito init ../my-tinytorch
     """
-    from tito.learn import workspace
+    from tito.learn import update, workspace
+    from tito.lesson import course
     from tito.views import learner as views
 
     source = _course_to_learn()
+    if track and (folder / "tito.toml").exists():
+        root = course.open_root(workspace.suitable(folder, source))
+        echo(views.update(update.add_track(root, source, track)))
+        return
+    if track or not source.tracks:
+        source = source.on_tracks([track] if track else list(source.all_tracks)[:1])
     added = workspace.init(folder, source)
     if not added:
         echo(f"{folder} is complete; nothing was changed.")
     elif any(path.name == "tito.toml" for path in added):
         echo(views.ready(folder, source))
     else:
-        echo(
-            f"{folder} lacked {len(added)} file{'s' * (len(added) > 1)}, now added:",
-            *(f"  {path}" for path in added),
-        )
+        lacked = f"{folder} lacked {len(added)} file{'s' * (len(added) > 1)}, now added:"
+        echo(lacked, *(f"  {path}" for path in added))
 
 
 def _course_to_learn() -> "Root":
@@ -92,7 +105,7 @@ def _course_to_learn() -> "Root":
 def status(json: Json = False) -> None:
     """Show your progress: the state and points of each lesson, and what to do next.
 
-    States: new, started, passed, stale (edited since it passed), skipped. When every lesson has
+    States: new, started, passed, stale (edited since it passed), given. When every lesson has
     passed, it writes certificate.html, a page about what you built. Example: tito status
     """
     from dataclasses import asdict
@@ -102,7 +115,7 @@ def status(json: Json = False) -> None:
     root = current_root()
     rows = lesson_status.rows(root)
     if json:
-        hidden = ("edited", "written", "below")
+        hidden = ("edited", "written", "below", "exercises", "right")
         echo_json([{k: v for k, v in asdict(row).items() if k not in hidden} for row in rows])
         return
     from tito.views import learner as views
@@ -131,12 +144,13 @@ def start(lesson: Lesson = None) -> None:
     """
     from tito.learn import notebook_sync, progress
     from tito.learn import status as lesson_status
-    from tito.lesson import export
     from tito.views import Pieces, link
     from tito.views import learner as views
 
     root = current_root()
     entry = select_lesson(root, lesson or current_lesson(root))
+    if is_given(entry):
+        return
     with progress.change(entry.root, entry.name) as record:
         came_back = "started" in record
         record.setdefault("started", progress.now())
@@ -149,8 +163,6 @@ def start(lesson: Lesson = None) -> None:
     at = f":{line}" if line and came_back else ""
     place = link(entry.root, entry.relative(source.path) + at)
     echo(views.lesson_card(entry, place, needed(entry, records), first.id if first else None, line))
-    if export.is_skipped(entry):
-        echo(f"It is skipped, with the course's code in use, until you run tito test {entry.name}.")
     if root.is_course:
         echo(
             Pieces(
@@ -191,8 +203,9 @@ def watch(lesson: Lesson = None) -> None:
 
     root = current_root()
     name = lesson or current_lesson(root) or root.lessons[0].name
-    printer = watching.Printer(echo, show_report, show_results)
-    watching.watch(select_lesson(root, name), printer)
+    entry = select_lesson(root, name)
+    if not is_given(entry):
+        watching.watch(entry, watching.Printer(echo, show_report, show_results))
 
 
 @app.command()
@@ -214,8 +227,8 @@ def test(
     root = current_root()
     if not (tasks or module or all_):
         module = current_lesson(root, not json)
-    selection = select_tasks(root, tasks, module, all_)
-    verdicts = []
+    chosen = select_tasks(root, tasks, module, all_)
+    selection, verdicts = {e: chosen[e] for e in chosen if not is_given(e, all_ or json)}, []
     with Process() as process:
         # These imports take no extra time here: the process is loading NumPy meanwhile.
         from tito.learn import runner
@@ -268,6 +281,8 @@ def hint(
 
     root = current_root()
     entry, exercise = select_exercise(root, tasks, not json)
+    if is_given(entry, silent=json):
+        return
     passage = lesson_status.hint(entry, exercise)
     if json:
         echo_json(asdict(passage))
@@ -280,13 +295,6 @@ def hint(
 @app.command("compare")
 def compare_(
     tasks: Tasks = None,
-    give_up: Annotated[
-        bool,
-        typer.Option(
-            "--give-up",
-            help="Show it before yours is right. The exercise earns no points until you reset it.",
-        ),
-    ] = False,
     json: Json = False,
 ) -> None:
     """Show the course's solution below yours, once yours is right; of a lesson, all of them.
@@ -303,10 +311,10 @@ def compare_(
         comparisons = [solutions.compare_answer(*asked)]
     else:
         entry, exercise = select_exercise(root, tasks, not json)
-        if give_up and not exercise:
-            raise UsageError("Which exercise?", f"tito compare {entry.declared.exercises[0].id}")
+        if is_given(entry, silent=json):
+            return
         chosen = [exercise] if exercise else entry.declared.exercises
-        comparisons = [compare.compare(entry, one, give_up) for one in chosen]
+        comparisons = [compare.compare(entry, one) for one in chosen]
     if json:
         rows = [*map(asdict, comparisons)]
         echo_json(rows[0] if asked or exercise else rows)
@@ -406,14 +414,9 @@ def export(
 
     Example: tito export tensor
     """
-    from tito.lesson import export as exporting
-
     root = current_root()
     broken: list[WorkError] = []
     for entry in select_lessons(root, lessons, None, all_):
-        if all_ and exporting.is_skipped(entry):
-            echo(f"{entry.name} is skipped; `tito export {entry.name}` puts your code back.")
-            continue
         try:
             _export(entry)
         except WorkError as error:

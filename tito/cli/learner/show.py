@@ -41,9 +41,8 @@ def show_report(
     from tito.learn import demonstrations, progress
     from tito.views import report as report_views
 
-    verdict = report.verdict
+    verdict, with_results = report.verdict, whole and not entry.root.is_course
     echo(report_views.heading(verdict))
-    with_results = whole and not entry.root.is_course
     payoffs, waiting = [], []
     if with_results:
         payoffs = demonstrations.payoffs_of(report.results) if verdict.passed else []
@@ -51,6 +50,7 @@ def show_report(
         payoffs = [p for p in payoffs if not (p.demonstration.question and p in report.unseen)]
         unseen = [result for result in report.unseen if result not in payoffs]
         waiting = _show_first(entry, unseen, has_keys, ask)
+        echo(*report_views.results_of_given(report.folded, entry.name))
     records = progress.load(entry.root)["lessons"]
     predictions = records.get(entry.name, {}).get("predictions")
     if verdict.passed and with_results and not report.passed_before and predictions:
@@ -60,7 +60,7 @@ def show_report(
     if payoffs:
         around.end = [report_views.payoffs(payoffs, lambda path: views.link(entry.root, path))]
     echo(report_views.tested(report, around))
-    demonstrations.mark_seen(entry, payoffs)
+    demonstrations.mark_seen(entry, payoffs + report.folded * with_results)
     return waiting
 
 
@@ -141,13 +141,12 @@ def needed(
 ) -> RenderableType | None:
     """The line about the lessons to write before this one, None if there are none."""
     from tito import views
-    from tito.learn import status, workspace
+    from tito.learn import status, update
 
     names = status.needs(entry, records, unwritten)
     if not names:
         return None
-    # The course has the solutions of all lessons or of none.
-    return views.needed(entry.name, names, workspace.can_skip(entry.root.lesson(names[0])))
+    return views.needed(entry.name, names, update.can_choose(entry.root))
 
 
 def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]) -> Around:

@@ -38,13 +38,22 @@ def reset(
 ) -> None:
     """Reset a lesson or an exercise to its released state. Your code is saved first.
 
-    Example: tito reset tensor-strides
+    An exercise whose solution is given becomes one to write. Example: tito reset tensor-strides
     """
-    from tito.learn import workspace
+    from tito.learn import update, workspace
+    from tito.views import learner as views
 
     root = current_root()
     if not tasks:
         select_lesson(root, None)  # raises: it has to be named
+    given = [
+        entry
+        for entry, names in root.named(tasks or []).items()
+        if any(map(entry.declared.is_given, names)) or not (names or entry.declared.exercises)
+    ]
+    if given and not root.is_course:
+        echo(views.update(update.choose(root, "reset", tasks or [], written=True)))
+        return
     entry, exercise = select_exercise(root, tasks)
     was_there = entry.script.exists()
     backup = workspace.reset(entry, exercise)
@@ -75,20 +84,19 @@ def undo() -> None:
 
 
 @app.command()
-def skip(lessons: Lessons = None) -> None:
-    """Use the course's code for lessons that you skip, so that you can begin with a later one.
+def skip(tasks: Tasks = None) -> None:
+    """Take the course's code for exercises or lessons, so that you need not write them.
 
-    Your code is kept. Exporting or testing a lesson ends its skip. Example: tito skip 1-10
+    Your code of them is kept in set_aside.py beside the lesson; `tito reset` of the exercise lets
+    you write it. Example: tito skip tensor-strides, tito skip 1-10
     """
-    from tito.learn import workspace
+    from tito.learn import update
+    from tito.views import learner as views
 
-    entries = select_lessons(current_root(), lessons, None, False)
-    for entry in entries:
-        backup = workspace.skip(entry)
-        echo(f"{entry.name} is skipped: {entry.relative(entry.module_path)} is the course's code.")
-        if backup:
-            echo(f"The file had code that is not in your lesson; a copy is in {backup}.")
-    echo(f"To write a skipped lesson later: tito start {entries[0].name}")
+    root = current_root()
+    if not tasks:
+        select_lesson(root, None)  # raises: it has to be named
+    echo(views.update(update.choose(root, "skip", tasks or [], written=False)))
 
 
 @app.command("submit")

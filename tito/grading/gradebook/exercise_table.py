@@ -77,7 +77,7 @@ def _messages(entry: Entry) -> dict[str, dict[str, str]]:
     """{exercise: {message: names of the mistakes that make it appear}} of a lesson."""
     names: dict[tuple[str, str], list[str]] = {}
     try:
-        recorded = mistakes.load(entry.declared).mistakes
+        recorded = mistakes.load(entry.root.whole.lesson(entry.name).declared).mistakes
     except TitoError:  # of a lesson that cannot be read now
         recorded = []
     for mistake in recorded:

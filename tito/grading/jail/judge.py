@@ -131,6 +131,11 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
             names = ", ".join(others[:5])
             contents.problem = f"It contains no file of the graded lessons, but {names}."
             contents.strange = True
+        codes |= {  # what the track gives is not handed in
+            name: reference(entry)
+            for name, entry in self.entries.items()
+            if not (entry.declared.exercises or name in contents.files)
+        }
         work = SubmittedCode(contents, codes)
         results: list[LessonResult | Unchanged] = []
         pending = []
@@ -257,7 +262,8 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         bases, these are the needed ones that the learner did not hand in.
         """
         if self.setting.earlier_lessons == BOTH:
-            return {lower.name for lower in entry.needed} - work.contents.files.keys()
+            needed = {lower.name for lower in entry.needed if lower.declared.exercises}
+            return needed - work.contents.files.keys()
         if self.setting.earlier_lessons == REFERENCE:
             return {lower.name for lower in self.root.lessons if lower.number < entry.number}
         return set()
@@ -471,13 +477,15 @@ def without_error(one: LeftOut) -> LeftOut:
 
 
 def take_points(result: LessonResult, code: Code) -> None:
-    """Add up the points, without those of exercises that the learner has given up. Add the notes on
-    the code.
+    """Add up the points, without those of exercises that are given code in the submission. Add the
+    notes on the code.
     """
     for check in result.checks:
         check.points = 0 if check.exercise in code.given_up else check.points
     result.points = sum(check.points for check in result.checks)
-    result.notes += [f"{exercise} is given up: it earns no points" for exercise in code.given_up]
+    if code.given_up:
+        names = ", ".join(code.given_up)
+        result.notes.append(f"given code in this submission, which earns no points: {names}")
     visible = [check for check in result.checks if not check.hidden]
     result.notes += lost_line_notes(code.lost, visible)
 

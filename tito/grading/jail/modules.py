@@ -32,7 +32,7 @@ class Code:
     written  whether an exercise differs from the release, or a question is answered
     answers  rubric.Answer for each question
     cells    {exercise: its cells in the learner's file}
-    given_up exercises that the learner has marked as given up: they earn no points
+    given_up exercises that are given code in the learner's file: they earn no points
     lost     {exercise: a sentence about a given line that has no effect any more}
     ours     whether no line of it is the learner's: it is the released lesson, or the solved one
     left_out what Python cannot read, and statements that stop when they are run

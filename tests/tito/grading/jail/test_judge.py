@@ -21,7 +21,6 @@ from tito.grading.result import unpacked
 from tito.grading.setting import Setting
 from tito.learn import workspace
 from tito.lesson import course
-from tito.lesson.lesson_format import GIVEN_UP
 from tito.lesson.outcome import clean
 
 DOUBLE = "    twice = x + x\n    return twice\n"
@@ -97,11 +96,11 @@ def test_right_work_gets_every_point_on_either_base(grade):
         )
 
 
-def test_an_exercise_that_is_given_up_earns_no_points_and_the_result_says_so(grade):
-    text = NUMBERS.replace("#| export\ndef double", f"#| export\n{GIVEN_UP}\ndef double")
+def test_a_given_cell_earns_no_points_and_the_result_says_so(grade):
+    text = NUMBERS.replace('exercise="double"', 'given="double"')
     lesson = grade({"numbers": text})["numbers"]
     assert (lesson.verdict, lesson.points, lesson.max_points) == ("passed", 1, 5)
-    assert lesson.notes == ["numbers-double is given up: it earns no points"]
+    assert lesson.notes == ["given code in this submission, which earns no points: numbers-double"]
 
 
 def test_the_points_of_a_cell_go_to_each_of_its_checks(numbers):
