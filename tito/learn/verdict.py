@@ -377,9 +377,7 @@ def _where(
 
 
 def _lower_place(test: LessonTest, frames: list[dict[str, Any]]) -> str:
-    """A line for a message: where in the learner's own code of a lower lesson an error arose, after
-    code of this lesson; "" otherwise.
-    """
+    """A line for a message: where in the learner's code of a lower lesson an error arose, or ""."""
     own, last = str(test.entry.module_path), frames[-1]
     place = place_of(last, test.modules, test.entry)[1]
     if not place or last["file"] == own or own not in [frame["file"] for frame in frames]:

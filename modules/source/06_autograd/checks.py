@@ -48,10 +48,11 @@ def rule(name, n, g, *arrays, **options):
         else:
             result = rules[n](g, out, *arrays, **options)
     except TypeError as error:
-        assert False, (
-            f"the rule of {name} for input {n} failed: {error}. A rule takes g, out, then the "
-            f"inputs ({len(arrays)} here), then the options by name"
-        )
+        how = f"A rule takes g, out, then the inputs ({len(arrays)} here), then options by name"
+        nones = [key for key, value in options.items() if value is None]
+        if nones and "argument" not in str(error):
+            how = f"`{nones[0]}` is None here: there is no such limit"
+        assert False, f"the rule of {name} for input {n} failed: {error}. {how}"
     for key, array in given.items():
         assert np.array_equal(array, before[key], equal_nan=before[key].dtype.kind == "f"), (
             f"the rule of {name} for input {n} wrote into its arguments: {key} was "
