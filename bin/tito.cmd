@@ -40,8 +40,8 @@ if exist "%environment%\Scripts\tito.exe" goto run
 for %%X in (tito.exe) do set "other=%%~$PATH:X"
 if defined other goto other
 if not defined environment set "environment=%root%\.tito\environment"
-echo tito: "%environment%" is not there, so this workspace knows no tito. >&2
-echo       In the course's folder run: bin\tito init "%root%" >&2
+echo tito: cannot find tito: "%environment%" is not there. >&2
+echo       In the course's folder (clone the course again if it is gone) run: bin\tito init "%root%" >&2
 exit /b 3
 
 :other

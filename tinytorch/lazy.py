@@ -33,7 +33,7 @@ def public_module(module, homes, instead=None):
         if name not in home:
             raise missing_name(f"module {module!r}", name, advice(name))
         place, *earlier = home[name].split()
-        if earlier and importlib.util.find_spec(f"tinytorch.core.{place}") is None:
+        if earlier and not is_exported(place):
             (place,) = earlier
         full = f"tinytorch.{place}" if "." in place else f"tinytorch.core.{place}"
         try:
@@ -87,11 +87,25 @@ class ImportAdvice:
     @staticmethod
     def find_spec(name, path=None, target=None):
         module, _, last = name.rpartition(".")
+        if module == "tinytorch.core":
+            raise ModuleNotFoundError(
+                f"No module named {name!r}. Its lesson is not exported: `tito start {last}`, then"
+                f" `tito export {last}`",
+                name=name,
+            )
         if text := PUBLIC.get(module, "".format)(last):
             raise ImportError(f"{module} has no {last!r}: {text}", path=name)
 
 
 sys.meta_path.append(ImportAdvice)
+
+
+def is_exported(lesson):
+    """Whether the package has the module of a lesson."""
+    try:
+        return importlib.util.find_spec(f"tinytorch.core.{lesson}") is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def how_to_build(name, lesson):

@@ -64,7 +64,7 @@ def program() -> tuple[str, bool]:
 def foreign_folders() -> frozenset[str]:
     """The folders on sys.path that do not belong to this Python. Its children do not get them."""
     value = os.environ.pop("PYTHONPATH", "")
-    os.environ.pop("TINYTORCH_ROOT", "")
+    os.environ["TITO_ACTIVE"] = os.environ.pop("TINYTORCH_ROOT", "")
     os.environ.setdefault("TITO_PYTHONPATH", value)  # `tito doctor` looks into them
     folders = [*(value.split(os.pathsep) if value else ()), ""]
     own = (sys.prefix + os.sep, sys.base_prefix + os.sep)

@@ -51,7 +51,7 @@ from tito.lesson import cells, course, export, notebook, outcome
 
 ALLCLOSE = np.allclose  # the judge has another meanwhile
 LONGEST = 4200  # characters of any message about a submission
-UNWRITTEN = 'raise NotImplementedError("exercise numbers-double is yours to write: tito hint x y")'
+UNWRITTEN = 'raise NotImplementedError("yours to write: tito hint numbers-double")'
 
 # Lines that a script or a cell may hold.
 HEADS = (

@@ -21,10 +21,10 @@ after a limited number of mistakes, as was proved soon after.
 from pathlib import Path
 
 import numpy as np
+from epochs import show_line
 
 from tinytorch.core.layers import Dense
 from tinytorch.core.tensor import Tensor
-
 
 SHOWN = (1, 10, 50, 100, 200)  # the updates after which the decision boundary is drawn
 
@@ -57,8 +57,9 @@ def train(layer, points, labels, epochs=200):
                 layer.bias.data += label
                 mistakes[-1] += 1
                 updates.append((*layer.weights.data[:, 0].tolist(), layer.bias.item()))
-        print(f"epoch {epoch + 1}: {mistakes[-1]} mistakes", flush=True)
-        if not mistakes[-1]:
+        is_last = not mistakes[-1] or epoch + 1 == epochs
+        show_line(f"epoch {epoch + 1}: {mistakes[-1]} mistakes", is_last)
+        if is_last:
             break
     return mistakes, updates
 

@@ -24,6 +24,7 @@ network is trained on all training digits, and tested once on the 359 test digit
 
 from pathlib import Path
 
+from digits_training import OneLineTrainer
 from pictures import report
 
 from tinytorch.core.activations import ReLU
@@ -31,7 +32,7 @@ from tinytorch.core.data import DataLoader, Subset, digits, stratified_split
 from tinytorch.core.layers import Dense, Dropout, Flatten, Sequential, he_normal, manual_seed
 from tinytorch.core.losses import CrossEntropyLoss
 from tinytorch.core.optimizers import AdamW, CosineAnnealingLR
-from tinytorch.core.training import Trainer, accuracy
+from tinytorch.core.training import accuracy
 
 DROPOUTS = (0.0, 0.5)  # the candidates
 TRIAL_EPOCHS, EPOCHS = 15, 40  # for each candidate, and for the chosen one
@@ -47,7 +48,9 @@ def train(dropout, dataset, epochs, validation=None):
     """Train a new network on `dataset`; returns its Trainer."""
     model = network(dropout)
     optimizer = AdamW(model.parameters(), lr=3e-3, weight_decay=0.1)
-    trainer = Trainer(
+    title = f"dropout {dropout}" if dropout else "no dropout"
+    trainer = OneLineTrainer(
+        title,
         model,
         optimizer,
         CrossEntropyLoss(label_smoothing=0.1),
@@ -64,12 +67,16 @@ def run(seed=0):
     training_digits = digits("train")
     kept, held_out = stratified_split(training_digits.arrays[1], 0.2)
     validation = DataLoader(Subset(training_digits, held_out), 128)
+    print("Two candidates, trained on four fifths of the training digits:", flush=True)
     trials = {}
     for dropout in DROPOUTS:
         trials[dropout] = train(
             dropout, Subset(training_digits, kept), TRIAL_EPOCHS, validation
         ).history
     chosen = min(DROPOUTS, key=lambda dropout: trials[dropout]["validation loss"][-1])
+    print(
+        "The one with the smaller validation loss, trained on all training digits:", flush=True
+    )
 
     trainer = train(chosen, training_digits, EPOCHS)
     test = DataLoader(digits("test"), 128)

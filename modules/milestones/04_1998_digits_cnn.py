@@ -26,6 +26,7 @@ and tested once on the 359 test digits.
 
 from pathlib import Path
 
+from digits_training import OneLineTrainer
 from pictures import report
 
 from tinytorch.core.activations import ReLU
@@ -49,7 +50,7 @@ from tinytorch.core.layers import (
 )
 from tinytorch.core.losses import CrossEntropyLoss
 from tinytorch.core.optimizers import AdamW, CosineAnnealingLR
-from tinytorch.core.training import Trainer, accuracy
+from tinytorch.core.training import accuracy
 
 TRIAL_EPOCHS, EPOCHS = 6, 30  # for each of the two candidates, and for the chosen one
 
@@ -86,7 +87,9 @@ def train(shifted, dataset, epochs, validation=None):
     """
     model = network()
     optimizer = AdamW(model.parameters(), lr=3e-3, weight_decay=0.05)
-    trainer = Trainer(
+    title = "half of the images shifted" if shifted else "no image shifted"
+    trainer = OneLineTrainer(
+        title,
         model,
         optimizer,
         CrossEntropyLoss(label_smoothing=0.1),
@@ -105,12 +108,16 @@ def run(seed=0):
     training_digits = digits("train")
     kept, held_out = stratified_split(training_digits.arrays[1], 0.2)
     validation = DataLoader(Subset(training_digits, held_out), 128)
+    print("Two candidates, trained on four fifths of the training digits:", flush=True)
     trials = {}
     for shifted in (False, True):
         trials[shifted] = train(
             shifted, Subset(training_digits, kept), TRIAL_EPOCHS, validation
         ).history
     chosen = min(trials, key=lambda shifted: trials[shifted]["validation loss"][-1])
+    print(
+        "The one with the smaller validation loss, trained on all training digits:", flush=True
+    )
 
     trainer = train(chosen, training_digits, EPOCHS)
     test = DataLoader(digits("test"), 128)

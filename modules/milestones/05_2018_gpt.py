@@ -92,18 +92,19 @@ def learn(name, settings, seed, levels, kept=None):
     def report(trainer, text):
         if trainer.epoch % between == 0:
             prompt, rng = opening(text.test), np.random.default_rng(seed)
-            (line,) = sample_lines(trainer.model, text.tokenizer, 1, 32, rng, prompt=prompt)
-            screen.print(f"{trainer.epoch * settings.steps:6,}: {line}")
+            lines = sample_lines(trainer.model, text.tokenizer, 8, 32, rng, prompt=prompt)
+            screen.print(f"{trainer.epoch * settings.steps:6,}: {max(lines, key=len)}")
         screen.show(trainer.epoch * settings.steps, trainer.history[BITS][-1])
 
-    print(f"\n{name}; after every {between * settings.steps} steps it continues the same text.")
-    print(f"The first score comes after {settings.steps} steps:")
+    what = "Tokens" if name in ("byte pairs", "characters") else "Model"
+    print(f"\n{what}: {name}. It continues the same words after every", end=" ")
+    print(f"{between * settings.steps} steps; shown is the longest of 8 lines.")
+    print(f"Its score on a sample, {TRIED:,} characters at most, follows every", end=" ")
+    print(f"{settings.steps} steps:")
     trainer, text = train(settings, place(kept) if kept else None, seed, report)
     if trainer.epoch < settings.epochs:
         best = settings.steps * (1 + int(np.argmin(trainer.history[BITS])))
-        screen.print(
-            f"The held-out bits have not fallen since step {best:,}: the model has begun"
-        )
+        screen.print(f"The score has not fallen since step {best:,}: the model has begun")
         screen.print("to recite the text. The weights of that step are kept.")
     return trainer, text
 
@@ -270,7 +271,7 @@ def show_clearest_head(model, tokenizer):
     places, (block, head), _, _ = heads_of(model, tokenizer, SENTENCE)
     share, where = places[block, head]
     print(f"\nIn the text {SENTENCE}")
-    print(f"head {head} of block {block} puts {share:.0%} of its attention on {where}.")
+    print(f"head {head} of layer {block} puts {share:.0%} of its attention on {where}.")
 
 
 def opened(path, settings, parts):
@@ -331,7 +332,8 @@ def conclude(bits, known, file):
     file = os.path.relpath(file)
     beaten = [f"{name} ({level:.2f})" for name, level in known.items() if bits < level]
     better = f"better than {', '.join(beaten)}" if beaten else "no better than the compressors"
-    print(f"\n{bits:.3f} bits per character: {better}.\nThe model is saved in {file}.")
+    print(f"\n{bits:.3f} bits per character of the whole held-out text: {better}.")
+    print(f"The model is saved in {file}.")
     model = "" if Path(file).stem == "gpt" else f" --model {file}"
     print(f"Write with it, and see where its heads look: tito milestone run gpt{model}")
 

@@ -24,7 +24,7 @@ by another circuit.
 # alt = """The loss over the training steps: three networks with two layers follow one with a \
 #     single layer for a while, then fall to almost 0; the single layer does not. Below, two \
 #     patch maps of 3 rows and 30 columns. In each, three cells are dark. In the first map \
-#     they are at positions 9, 10 and 29; in the second, the middle one is at 20 or 21."""
+#     they are at positions 9, 10 and 29; in the second, the middle one is further right."""
 # [goal]
 # "induction score" = 0.9
 # "path 9, 10, last" = 0.95
@@ -127,10 +127,9 @@ def run(seed=0):
     other, curve = train(seed, lr=1e-2)
     loss, score = measure(other, seed)
     other_map = patch_map(other, seed)
-    middle = int(other_map[1].argmax())
     print(
         f"learning rate 1e-2: loss {loss:.3f} after {len(curve)} steps, induction score "
-        f"{score:.2f}; after layer 0, the token at {CHANGED} is at position {middle}"
+        f"{score:.2f}: another circuit, the one that lesson `interpretability` asks about"
     )
     path = np.zeros((3, LAST + 1), bool)
     path[[0, 1, 2], [CHANGED, ANSWER, LAST]] = True

@@ -55,7 +55,7 @@ WINDOWS = 64  # of the training text, for calibration
 
 def digit_networks(seed):
     """The networks of milestones 03 and 04, trained on all training digits: {name: model}."""
-    print("The two digit networks are trained first.", flush=True)
+    print("The dense and the convolutional network are trained first.", flush=True)
     dense = importlib.import_module("03_1989_digits_mlp")
     convolutional = importlib.import_module("04_1998_digits_cnn")
     manual_seed(seed)
@@ -157,7 +157,7 @@ def the_gpt(seed):
 def report(trainer, text):
     """Print how far the GPT has learned, if it has to be trained first."""
     step = trainer.epoch * trainer.batches.settings.steps
-    print(f"step {step:,}: {trainer.history[BITS][-1]:.3f} bits per character", flush=True)
+    print(f"step {step:,}: {trainer.history[BITS][-1]:.3f} bits (on a sample)", flush=True)
 
 
 def run(seed=0):

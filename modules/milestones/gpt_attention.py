@@ -70,7 +70,7 @@ def draw_heads(weights, tokens):
     )  # fmt: skip
     for (row, column), ax in np.ndenumerate(axes):
         ax.imshow(weights[row][column], cmap="Blues", vmin=0, vmax=1)
-        ax.set_title(f"block {row + 1}, head {column + 1}", fontsize=9)
+        ax.set_title(f"layer {row}, head {column}", fontsize=9)
         ax.set_xticks(range(n), tokens, rotation=90, fontsize=7, parse_math=False)
         ax.set_yticks(range(n), tokens, fontsize=7, parse_math=False)
     figure.supxlabel("looks at", fontsize=9)
@@ -89,8 +89,8 @@ def heads_of(model, tokenizer, text):
     tokens = [repr(tokenizer.token(id).decode("utf-8", "replace"))[1:-1] for id in ids]
     weights = [found[0] for found in attention_weights(model, ids[None])]
     places = {}
-    for block, heads in enumerate(weights, 1):
-        for head, of_head in enumerate(heads, 1):
+    for block, heads in enumerate(weights):
+        for head, of_head in enumerate(heads):
             shares = patterns(of_head, tokens)
             place = max(shares, key=shares.get)
             places[block, head] = shares[place], place
@@ -107,6 +107,6 @@ def look(model, tokenizer, text, path):
     places, clearest, weights, tokens = heads_of(model, tokenizer, text)
     for (block, head), (share, place) in places.items():
         mark = "  <- the clearest" if (block, head) == clearest else ""
-        print(f"  block {block}, head {head}: {share:4.0%} of its weight on {place}{mark}")
+        print(f"  layer {block}, head {head}: {share:4.0%} of its weight on {place}{mark}")
     draw_heads(weights, tokens).savefig(path, dpi=120)
     print(f"picture: {path}")

@@ -19,7 +19,8 @@ LONGEST = 100_000  # bytes of a form
 class Page(ThreadingHTTPServer):
     """The server of the page, on this machine alone.
 
-    write   write(prompt, settings, rng) yields (text, probability) of each token;
+    write   write(prompt, settings, rng) yields of each token (text, probability, list of other
+            texts with theirs);
             raises ValueError for a prompt that it cannot use
     chosen  the settings that the form shows at first
     check   check(name, value) says what is wrong with a setting, or ""
@@ -89,8 +90,9 @@ class Requests(BaseHTTPRequestHandler):
             return
         try:
             self.start("application/x-ndjson", 200)
-            for text, p in drawn:
-                line = json.dumps({"text": text, "probability": round(p, 4)})
+            for text, p, others in drawn:
+                likely = [(other, round(share, 4)) for other, share in others]
+                line = json.dumps({"text": text, "probability": round(p, 4), "others": likely})
                 self.wfile.write(f"{line}\n".encode())
         except OSError:
             pass  # the browser stopped it
@@ -138,8 +140,8 @@ PAGE = """<!doctype html>
 body { font: 1.05rem/1.5 system-ui, sans-serif; max-width: 44rem }
 body { margin: 2rem auto; padding: 0 1rem }
 textarea { box-sizing: border-box; width: 100%; font: inherit; padding: .5rem }
-form p { display: flex; flex-wrap: wrap; gap: .6rem 1.4rem; align-items: center }
-input { font: inherit; width: 4.6rem } button { font: inherit; padding: .25rem 1rem }
+form p { display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center }
+input { font: inherit; width: 4rem } button { font: inherit; padding: .25rem 1rem }
 #out { font: 1.1rem/1.7 Georgia, serif; white-space: pre-wrap; overflow-wrap: anywhere }
 .a { background: light-dark(#cfe3ff, #1d3f73) } .b { background: light-dark(#d2f1ea, #14504a) }
 .c { background: light-dark(#fbefc4, #57480f) } .d { background: light-dark(#ffd9d0, #6b2a1d) }
@@ -150,7 +152,7 @@ input { font: inherit; width: 4.6rem } button { font: inherit; padding: .25rem 1
 <p><label style="flex: 1">The beginning of a text
 <textarea id="prompt" rows="3">Emma was</textarea></label></p>
 <p><label>temperature
-<input id="temperature" type="number" min="0.01" max="10" step="any" value="@temperature@">
+<input id="temperature" type="number" min="0" max="10" step="any" value="@temperature@">
 </label>
 <label>top-p
 <input id="top_p" type="number" min="0.01" max="1" step="any" value="@top_p@"></label>
@@ -160,7 +162,9 @@ input { font: inherit; width: 4.6rem } button { font: inherit; padding: .25rem 1
 </form>
 <p>The colour of a token is its probability:
 <span class="a">from 50 %</span> <span class="b">from 10 %</span>
-<span class="c">from 2 %</span> <span class="d">below 2 %</span></p>
+<span class="c">from 2 %</span> <span class="d">below 2 %</span>. Point at a token to see it,
+and what else was likely. In the terminal, <code>/look TEXT</code> shows what the heads look
+at.</p>
 <div id="out"></div>
 </main>
 <script>
@@ -186,9 +190,12 @@ at("form").onsubmit = async event => {
       const lines = (rest + value).split("\\n");
       rest = lines.pop();
       for (const line of lines) {
-        const {text, probability: p} = JSON.parse(line), span = document.createElement("span");
+        const {text, probability: p, others} = JSON.parse(line);
+        const span = document.createElement("span");
+        const share = p => (100 * p).toFixed(p < 0.1 ? 1 : 0) + " %";
         span.textContent = text;
-        span.title = (100 * p).toFixed(p < 0.1 ? 1 : 0) + " %";
+        span.title = [share(p), ...others.map(([t, q]) => `${share(q)} ${JSON.stringify(t)}`)]
+          .join("\\n");
         span.className = p >= .5 ? "a" : p >= .1 ? "b" : p >= .02 ? "c" : "d";
         out.append(span);
       }

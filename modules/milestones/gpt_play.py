@@ -24,9 +24,11 @@ from tinytorch.core.training import predict
 from tinytorch.data.gpt_files import load_gpt
 from tinytorch.support.checkpoints import CheckpointError
 
+OTHERS = 3  # other likely tokens that the page shows
 COLOURS = {"34": 0.5, "36": 0.1, "33": 0.02, "31": 0.0}  # {ANSI colour: its least probability}
 HELP = """Type the beginning of a text and press Enter. Ctrl-C stops the model; Ctrl-D ends.
-  /temperature 0.8   below 1: more often the likely tokens; above 1: more surprises
+  /temperature 0.8   below 1: more often the likely tokens, at 0 only those; above 1: more
+                     surprises
   /top-p 0.95        draw only from the likeliest tokens, which together have this probability
   /tokens 100        how many tokens to write
   /seed 0            begin the random numbers again
@@ -51,9 +53,23 @@ def options():
     parser.add_argument("--model", metavar="FILE", help="default: the GPT of the milestone")
     parser.add_argument("--prompt", metavar="TEXT", help="continue this text once, and end")
     parser.add_argument("--page", action="store_true", help="write on a page in the browser")
-    parser.add_argument("--temperature", type=float, default=0.8, metavar="T")
-    parser.add_argument("--top-p", type=float, default=0.95, metavar="P")
-    parser.add_argument("--tokens", type=int, default=100, metavar="N")
+    for name, kind, default, letter, words in [
+        (
+            "--temperature",
+            float,
+            0.8,
+            "T",
+            "below 1: more often the likely tokens; 0: only those",
+        ),
+        ("--top-p", float, 0.95, "P", "draw from the likeliest tokens with this probability"),
+        ("--tokens", int, 100, "N", "how many tokens to write"),
+    ]:
+        words = f"{words} (default: {default})"
+        parser.add_argument(name, type=kind, default=default, metavar=letter, help=words)
+    parser.add_argument(  # read by tito, and only described here
+        "--seed", type=int, default=argparse.SUPPRESS, metavar="S",
+        help="of the random numbers (default: 0)",
+    )  # fmt: skip
     parser.add_argument(
         "--json", action="store_true", help="print the tokens and their probabilities as JSON"
     )
@@ -72,7 +88,7 @@ def parsed(words, seed):
 def out_of_range(name, value):
     """What is wrong with a setting, as a sentence; "" if nothing is."""
     low, high = {
-        "temperature": (0.01, 10),
+        "temperature": (0, 10),
         "top_p": (0.01, 1),
         "tokens": (1, 10_000),
         "seed": (0, 2**32),
@@ -87,12 +103,14 @@ def probabilities(logits, temperature, top_p):
     """The distribution from which a token is drawn.
 
     logits       (V,)
-    temperature  divides the logits
+    temperature  divides the logits; at 0 only the likeliest token is left
     top_p        keep only the likeliest tokens: the fewest whose probabilities add up to this
 
     >>> probabilities(np.log([0.5, 0.3, 0.2]), 1.0, 0.7).round(3).tolist()
     [0.625, 0.375, 0.0]
     """
+    if temperature == 0:
+        return np.eye(len(logits))[np.argmax(logits)]
     logits = np.asarray(logits, np.float64) / temperature
     p = np.exp(logits - logits.max())
     p /= p.sum()
@@ -103,29 +121,39 @@ def probabilities(logits, temperature, top_p):
 
 
 def tokens_after(model, ids, chosen, rng):
-    """Draw `chosen.tokens` tokens after `ids`; yields (id, its probability in the model)."""
+    """Draw `chosen.tokens` tokens after `ids`; yields (id, its probability in the model, the
+    likeliest other ids with theirs).
+    """
     ids = [*ids]
     for _ in range(chosen.tokens):
         logits = predict(model, np.array([ids[-model.context :]]))[0, -1]
         p = probabilities(logits, chosen.temperature, chosen.top_p)
         id = int(rng.choice(len(p), p=p))
-        yield id, float(probabilities(logits, 1.0, 1.0)[id])
+        p = probabilities(logits, 1.0, 1.0)
+        others = [int(other) for other in np.argsort(-p)[: OTHERS + 1] if other != id]
+        yield id, float(p[id]), [(other, float(p[other])) for other in others[:OTHERS]]
         ids.append(id)
 
 
 def texts(tokenizer, drawn):
-    """(text, probability) of each token; a character of several tokens comes with the last. A
-    model may be another person's, so what would move the cursor is shown as an escape.
+    """(text, probability, other texts with theirs) of each token; a character of several tokens
+    comes with the last. A model may be another person's, so what would move the cursor is shown
+    as an escape.
     """
+
+    def alone(id):
+        return spelled(tokenizer.token(id).decode("utf-8", "replace"))
+
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    for id, p in drawn:
-        yield spelled(decoder.decode(tokenizer.token(id))), p
+    for id, p, others in drawn:
+        likely = [(alone(other), share) for other, share in others]
+        yield spelled(decoder.decode(tokenizer.token(id))), p, likely
     if rest := decoder.decode(b"", final=True):
-        yield rest, 1.0
+        yield rest, 1.0, []
 
 
 def continuation(model, tokenizer, prompt, chosen, rng):
-    """(text, probability) of each token after a prompt, as they are drawn.
+    """What `texts` yields of each token after a prompt, as they are drawn.
 
     Raises ValueError for a character that the tokenizer does not know.
     """
@@ -224,6 +252,7 @@ def change(line, chosen, rng):
         print(problem)
         return rng
     setattr(chosen, name, number)
+    print(name.replace("_", "-"), value)
     return np.random.default_rng(number) if name == "seed" else rng
 
 
@@ -235,12 +264,13 @@ def answer(model, tokenizer, prompt, chosen, rng, colours=False):
         print(error)
         return
     if chosen.json:
-        tokens = [{"text": text, "probability": round(p, 6)} for text, p in drawn]
+        tokens = [{"text": text, "probability": round(p, 6)} for text, p, _ in drawn]
         text = prompt + "".join(token["text"] for token in tokens)
         value = {"prompt": prompt, "text": text, "tokens": tokens}
         print(json.dumps(value, ensure_ascii=False))
         return
     print(prompt, end="", flush=True)
+    drawn = ((text, p) for text, p, _ in drawn)
     if sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
         drawn = in_lines(drawn, len(prompt.rpartition("\n")[2]) % width, width)

@@ -135,22 +135,29 @@ def build(settings, vocab_size):
 
 @dataclass
 class Corpus:
-    """A text and its tokens. The last 5 % are held out."""
+    """A text and its tokens. The last 5 % are held out.
+
+    characters  of each token, (V,)
+    choice_ids  a part of the text that only chooses the best epoch; None where none is chosen
+    """
 
     train: str
     test: str
     tokenizer: object
     train_ids: np.ndarray
     test_ids: np.ndarray
-    characters: np.ndarray  # of each token, (V,)
+    characters: np.ndarray
+    choice_ids: np.ndarray | None = None
 
     @property
     def tried_ids(self):
-        """About TRIED characters of the held-out text, which are scored after each epoch: the
-        beginnings of its ten tenths, as the parts of a text can be of different difficulty.
+        """About TRIED characters, which are scored after each epoch: of the text that chooses
+        the best one, or else of the held-out text. They are the beginnings of its ten tenths,
+        as the parts of a text can be of different difficulty.
         """
-        share = min(1, TRIED / self.characters[self.test_ids].sum())
-        tenths = np.array_split(self.test_ids, 10)
+        ids = self.test_ids if self.choice_ids is None else self.choice_ids
+        share = min(1, TRIED / self.characters[ids].sum())
+        tenths = np.array_split(ids, 10)
         return np.concatenate([tenth[: math.ceil(share * len(tenth))] for tenth in tenths])
 
 
@@ -173,7 +180,10 @@ def corpus(settings):
             f"the text repeats itself: its last 5 % are {len(ids[1])} tokens, fewer than the "
             f"{settings.context + 1} of a window"
         )
-    return Corpus(train, test, tokenizer, *ids, character_counts(tokenizer))
+    choice = None
+    if settings.patience:  # what chooses the best epoch must not give the final score
+        ids[0], choice = np.split(ids[0], [len(ids[0]) * 95 // 100])
+    return Corpus(train, test, tokenizer, *ids, character_counts(tokenizer), choice)
 
 
 def character_counts(tokenizer):
@@ -233,6 +243,7 @@ def check_texts(paths):
 def origin(text):
     """A hash of a text and of the lessons' code: a run continues only if both are the same."""
     digest = hashlib.sha256((text.train + text.test).encode())
+    digest.update(b"" if text.choice_ids is None else text.choice_ids.tobytes())
     for name in LESSONS:
         digest.update(Path(sys.modules[f"tinytorch.core.{name}"].__file__).read_bytes())
     return digest.hexdigest()
@@ -296,7 +307,8 @@ def train(
         if path:
             save_state(path, about | {"run": snapshot(trainer)})
         report(trainer, text)
-    model.load_state_dict(trainer.best_weights)
+    if settings.patience:
+        model.load_state_dict(trainer.best_weights)
     return trainer, text
 
 

@@ -13,6 +13,9 @@ import re
 
 import numpy as np
 
+NO_TENSOR = re.compile("'(list|tuple)' object has no attribute '(shape|ndim|size|dtype|T)'")
+LONG_LIST = re.compile(r"\[[-\[\]\d\s.,e+]{150,}\]")  # where shapes differ, it only hides them
+
 
 def expect(found, wanted, case, cause="", near=0, dtype=None):
     """Assert that `found`, a Tensor, an array or a number, has the shape and the numbers of
@@ -40,7 +43,8 @@ def expect(found, wanted, case, cause="", near=0, dtype=None):
         ]
         cause = "".join(likely[:1])
     assert found.shape == wanted.shape, (
-        f"{case} should have shape {wanted.shape}, yours has {found.shape}{because(cause)}"
+        f"{LONG_LIST.sub('[...]', case)} should have shape {wanted.shape}, yours has "
+        f"{found.shape}{because(cause)}"
     )
     assert dtype is None or found.dtype.name == dtype, (
         f"{case} should be {dtype}, yours is {found.dtype}{because(cause)}"
@@ -89,12 +93,15 @@ def pattern(found, wanted):
 
     >>> pattern(np.array([2, 8]), np.array([1, 4])), pattern(np.array([1, 8]), np.array([1, 4]))
     (', twice as much', '')
+    >>> pattern(np.array([3.5, 4.5, 6.5]), np.array([1, 2, 4]))
+    ', the right numbers plus 2.5'
     """
     found, wanted = np.asarray(found), np.asarray(wanted)
-    numbers = found.dtype.kind in "iuf" and wanted.dtype.kind in "iuf" and wanted.size
-    if not numbers or not np.isfinite(wanted).all():
+    if found.dtype.kind not in "iuf" or wanted.dtype.kind not in "iuf" or not wanted.size:
         return ""
     right = wanted.astype("float64")
+    if not (np.isfinite(right).all() and np.isfinite(found).all()):
+        return ""
     ways = {
         " (did // round it down?)": np.floor(right),
         ", with the opposite sign": -right,
@@ -103,8 +110,17 @@ def pattern(found, wanted):
         ", in reverse order": right[::-1] if right.ndim else right,
         ", transposed": right.swapaxes(-1, -2) if right.ndim > 1 else right,
     }
-    fits = [words for words, way in ways.items() if alike(found, way, 1e-6, 1e-9)]
-    return fits[0] if fits and not alike(ways[fits[0]], right, 1e-6, 1e-9) else ""
+    if len(np.unique(right[right != 0])) > 1 and right.size > 2:
+        factor = (found * right).sum() / (right**2).sum()
+        plus = np.mean(found - right)
+        ways |= {
+            f", {factor:.3g} times the right numbers": factor * right,
+            f", the right numbers plus {plus:.3g}": right + plus,
+        }
+    for words, way in ways.items():
+        if alike(found, way, 1e-5, 1e-9) and not alike(found, right, 1e-3, 1e-6):
+            return words
+    return ""
 
 
 def because(cause):
@@ -207,6 +223,10 @@ def result_of(call, case, cause="", kind=USUAL_ERRORS):
 
     cause  or {words of the error: the likely cause of such an error}
 
+    >>> result_of(lambda: [1, 2].shape, "the list")
+    Traceback (most recent call last):
+    AssertionError: the list: yours raises AttributeError: 'list' object has no attribute \
+'shape'. Put Tensor(...) around the list
     >>> result_of(lambda: [1, 2].index(3), "the list", {"not in list": "is 3 in it?"})
     Traceback (most recent call last):
     AssertionError: the list: yours raises ValueError: 3 is not in list: is 3 in it?
@@ -220,6 +240,8 @@ def result_of(call, case, cause="", kind=USUAL_ERRORS):
         if isinstance(cause, dict):
             cause = next((text for words, text in cause.items() if words in complaint), "")
         case = case.removesuffix(",")
+        if not cause and NO_TENSOR.search(complaint):
+            cause = "Put Tensor(...) around the list"
         assert False, (
             f"{case}: yours raises {type(error).__name__}: {complaint}{because(cause)}"
         )

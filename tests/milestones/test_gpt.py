@@ -170,9 +170,10 @@ def test_a_run_measures_its_goals_and_draws(monkeypatch, tmp_path, capsys):
     assert measured["causality leak"] == 0 and all(map(math.isfinite, measured.values()))
     assert {path.name for path in tmp_path.iterdir()} == {"05_2018_gpt.npz", "gpt.npz"}
     said = capsys.readouterr().out
-    assert "\nbyte pairs; after" in said and "\nstep 12 of 12  " in said
-    assert "\ncharacters; after" in said and "\nstep 4 of 4  " in said
-    assert f"{measured[milestone.BITS]:.3f} bits per character: no better than" in said
+    assert "\nTokens: byte pairs. " in said and "\nstep 12 of 12  " in said
+    assert "\nTokens: characters. " in said and "\nstep 4 of 4  " in said
+    bits = f"\n{measured[milestone.BITS]:.3f} bits per character"
+    assert f"{bits} of the whole held-out text: no better than" in said
     model, tokenizer = load_gpt(tmp_path / "gpt.npz")
     ids = tokenizer.encode("Emma was happy")
     assert tokenizer.decode(ids) == "Emma was happy" and model.vocab_size == 280
@@ -254,6 +255,7 @@ def test_a_short_text_is_trained_with_dropout_and_patience_and_the_best_weights_
     assert trainer.epoch < 9 and int(np.argmin(bits)) == trainer.epoch - 3
     again = training.held_out_bits(trainer.model, text.tried_ids, text.characters)
     assert again == pytest.approx(min(bits))
+    assert text.tried_ids[:9].tolist() == text.choice_ids[:9].tolist(), "not of the final score"
 
 
 @pytest.mark.slow

@@ -12,13 +12,14 @@ program("05_2018_gpt")
 import gpt_page  # noqa: E402  beside the program
 import gpt_play  # noqa: E402
 
+TOKEN = {"text": "Emma 0.5", "probability": 0.25, "others": [["s", 0.5]]}
 FORM = {"prompt": "Emma", "temperature": 1, "top_p": 0.5, "tokens": 2}
 
 
 def write(prompt, settings, rng):
     if prompt == "Ω":
         raise ValueError("'Ω' is not in the vocabulary")
-    return ((f"{prompt} {settings.top_p}", 0.25) for _ in range(settings.tokens))
+    return ((f"{prompt} {settings.top_p}", 0.25, [("s", 0.5)]) for _ in range(settings.tokens))
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def ask():
 def test_each_token_is_a_line_and_the_form_shows_the_settings(ask):
     status, text = ask("POST", body=json.dumps(FORM))
     lines = [json.loads(line) for line in text.splitlines()]
-    assert (status, lines) == (200, [{"text": "Emma 0.5", "probability": 0.25}] * 2)
+    assert (status, lines) == (200, [TOKEN] * 2)
     status, page = ask("GET")
     assert status == 200 and 'value="0.95"' in page and "@" not in page
 

@@ -69,9 +69,10 @@ def typed(monkeypatch):
 
 def test_settings_change_between_two_prompts(file, capsys, typed):
     typed += ["/tokens 2", "Emma", "/tokens many", f"/tokens {10**400}", "/top-p 7", "/what"]
-    typed += ["/seed 0", "", "Emma"]
+    typed += ["/seed 0", "", "Emma", "/temperature 0"]
     gpt_play.play(["--model", file])
     said = capsys.readouterr().out
+    assert "tokens 2\n" in said and "temperature 0\n" in said
     assert "/tokens needs a number, such as /tokens 1" in said
     assert "top-p is a number from 0.01 to 1, not 7" in said
     answers = [line for line in said.splitlines() if line.startswith("Emma")]
@@ -82,7 +83,7 @@ def test_ctrl_c_stops_the_model_and_goes_on(file, capsys, monkeypatch, typed):
     typed += ["Emma", KeyboardInterrupt(), "Jane"]
 
     def one_token(model, ids, chosen, rng):
-        yield 33, 0.5
+        yield 33, 0.5, []
         raise KeyboardInterrupt
 
     monkeypatch.setattr(gpt_play, "tokens_after", one_token)
@@ -92,8 +93,10 @@ def test_ctrl_c_stops_the_model_and_goes_on(file, capsys, monkeypatch, typed):
 
 def test_a_character_of_several_tokens_is_shown_when_it_is_complete():
     tokenizer = Tokenizer({})
-    drawn = [(byte, 0.5) for byte in "aé".encode()] + [(0xC3, 0.5)]
-    parts = [text for text, _ in gpt_play.texts(tokenizer, drawn)]
+    drawn = [(byte, 0.5, [(97, 0.25)]) for byte in "aé".encode()] + [(0xC3, 0.5, [])]
+    shown = list(gpt_play.texts(tokenizer, drawn))
+    parts = [text for text, _, _ in shown]
+    assert shown[0] == ("a", 0.5, [("a", 0.25)])
     assert parts == ["a", "", "é", "", "\N{REPLACEMENT CHARACTER}"]
 
 
@@ -111,6 +114,7 @@ def test_top_p_keeps_the_fewest_likely_tokens():
         assert np.flatnonzero(p).tolist() == kept and p.sum() == pytest.approx(1)
     cold = gpt_play.probabilities(logits, 0.01, 1.0)
     assert cold[1] > 0.999
+    assert gpt_play.probabilities(logits, 0, 0.4).tolist() == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +157,7 @@ def test_where_the_heads_look_is_told_and_drawn(file, capsys, typed, tmp_path):
     gpt_play.play(["--model", file])
     said = capsys.readouterr().out
     assert "Write a few words after /look" in said
-    assert said.count("  block 1, head ") == 2 and said.count("<- the clearest") == 1
+    assert said.count("  layer 0, head ") == 2 and said.count("<- the clearest") == 1
     assert (tmp_path / "gpt_attention.png").stat().st_size > 1000
 
 

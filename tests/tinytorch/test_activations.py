@@ -66,6 +66,20 @@ def test_sigmoid_and_tanh_agree_with_the_operations_of_the_tensor_lesson():
     assert np.array_equal(lesson.relu(x).data, x.relu().data)
 
 
+@pytest.mark.parametrize("name", [*ELEMENTWISE, "log_softmax"])
+def test_no_operation_overflows(name):
+    x = Variable([-1000.0, -20.0, 0.0, 20.0, 1000.0])
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        getattr(lesson, name)(x).sum().backward()
+    assert np.isfinite(x.grad).all()
+
+
+def test_small_results_keep_their_digits():
+    same(lesson.sigmoid(Tensor([-20.0])), [2.0611537e-9], atol=0)
+    same(lesson.log_softmax(Tensor([10000.0, 10001.0])), [-1.3132617, -0.3132617])
+    same(lesson.relu(Tensor([-np.inf, np.inf, np.nan])), [0, np.inf, np.nan])
+
+
 # Along an axis
 
 
@@ -92,9 +106,6 @@ def test_gradients_at_zero_are_those_of_pytorch(name, wanted):
     x = Variable(np.array([0.0, -0.0]))
     getattr(lesson, name)(x).sum().backward()
     np.testing.assert_allclose(x.grad, wanted, rtol=1e-12)
-
-
-# The network by hand
 
 
 # Modules

@@ -1,5 +1,6 @@
 """A later lesson is imported when it is first needed; where it is missing, the error names it."""
 
+import importlib
 import sys
 from types import SimpleNamespace
 
@@ -8,10 +9,8 @@ import pytest
 from tinytorch.core.transformers import GPT
 from tinytorch.lazy import generation_lesson, later_lesson
 
-LESSONS = {
-    "autograd": lambda: later_lesson("autograd", "backward"),
-    "generation": generation_lesson,
-}
+BACKWARD = lambda: later_lesson("autograd", "backward")  # noqa: E731
+LESSONS = {"autograd": BACKWARD, "generation": generation_lesson}
 
 
 @pytest.fixture(params=LESSONS)
@@ -34,6 +33,8 @@ def test_a_missing_lesson_is_named(lesson, monkeypatch):
     monkeypatch.setitem(sys.modules, f"tinytorch.core.{lesson}", None)  # as if without its file
     with pytest.raises(ImportError, match=f"lesson {lesson} builds.*`tito export {lesson}`"):
         LESSONS[lesson]()
+    with pytest.raises(ModuleNotFoundError, match="'tinytorch.core.other'. .* `tito export other`"):
+        importlib.import_module("tinytorch.core.other")
 
 
 def test_a_missing_module_of_the_lesson_keeps_its_own_error(monkeypatch):

@@ -438,7 +438,7 @@ def test_one_exercise_is_reset_alone(small_workspace):
     solve(entry)
     workspace.reset(entry, entry.declared.exercise("triple"))
     text = entry.script.read_text(encoding="utf-8")
-    assert "twice = x + x" in text and "exercise numbers-triple is yours to write" in text
+    assert "twice = x + x" in text and "yours to write: tito hint numbers-triple" in text
     files.undo(small_workspace)
     assert "return double(x) + x" in entry.script.read_text(encoding="utf-8")
 

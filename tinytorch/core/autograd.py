@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: dc79b9374a656f41
+# checksum: 2753d166c229dfd1
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -11,7 +11,7 @@ from tinytorch.core.losses import cross_entropy_forward
 from tinytorch.core.tensor import Tensor, Variable, apply, axes_of, operand, recording
 from tinytorch.support import derivatives
 from tinytorch.support.arrays import is_exclusive, sum_in_place
-from tinytorch.support.derivatives import FREED, FunctionMethods, Rules, masked
+from tinytorch.support.derivatives import FREED, FunctionMethods, masked
 from tinytorch.support.forward import (
     clip_forward,
     max_forward,
@@ -28,12 +28,11 @@ from tinytorch.support.graph_drawing import draw_graph
 __all__ = [
     "table", "deferred_rules", "derivative", "arithmetic_rules", "topological_order", "accumulate", "propagate",
     "grad", "central_difference", "numerical_gradient_check", "seed_gradient", "backward", "unbroadcast",
-    "elementwise_rules", "piecewise_rules", "expand_reduced", "shape_rules", "index_rule", "matmul_vjp", "no_grad",
-    "Function",
+    "elementwise_rules", "expand_reduced", "shape_rules", "index_rule", "matmul_vjp", "no_grad", "Function",
 ]
 
 
-table = Rules()
+table = derivatives.Rules()
 deferred_rules = table.deferred_rules
 
 
@@ -45,8 +44,7 @@ def derivative(op, *rules, together=None):
               gradient for this input, or None instead if the input has no derivative. g is the
               gradient of the result `out`; arrays and options are what `op` was called with
     together  instead of `rules`: one function of the same arguments that returns a list with a
-              gradient (or None) for each input. It is used where the number of inputs varies,
-              or where gradients share a computation
+              gradient (or None) for each input
 
     A rule changes no array that it is given (others use them), and returns float32 if its
     inputs are float32. It does not sum over the copies of a broadcast input: that comes later.
@@ -78,21 +76,13 @@ def arithmetic_rules():
 
 
 def topological_order(root):
-    """All results that `root` was computed from, in an order for backpropagation.
-
-    root     Tensor
-    returns  list of the Tensors that have a creator, each once: `root` first, and every result
-             before the results that it was computed from; empty when `root` has no creator
-
-    Works without recursion: a loss can be 100,000 operations deep, and Python allows only
-    1,000 nested calls.
+    """All results that `root` was computed from, each once: `root` first, and every result
+    before the results that it was computed from.
 
     >>> x = Variable(2.0)
     >>> y = x * x
     >>> [float(t) for t in topological_order(y + y * y)]
     [20.0, 16.0, 4.0]
-
-    Source: Cormen et al., Introduction to algorithms (3rd edition, 2009), section 22.4.
     """
     created, stack = {}, [root]
     while stack:
@@ -172,9 +162,9 @@ def grad(output, gradient, retain_graph=False):
     retain_graph  False: set the creator of each result to FREED right after its turn
     returns       dict from each leaf to its gradient, an ndarray; no `.grad` is changed
 
-    Each result has one turn, after all results that were computed from it. Its gradient is then
-    complete, and is propagated. If all rules through which a gradient could reach a result are
-    None, it has no gradient: it is not propagated, only freed.
+    Each result has one turn, after all results that were computed from it. If all rules through
+    which a gradient could reach a result are None, it has no gradient: it is not propagated,
+    only freed.
 
     >>> x, y = Variable(2.0), Variable(7.0)
     >>> gradients = grad(x * y, np.float32(1))
@@ -194,20 +184,7 @@ def grad(output, gradient, retain_graph=False):
 
 
 def central_difference(f, arrays, n, at, step=1e-5):
-    """The partial derivative of f(*arrays) with respect to the element arrays[n][at].
-
-    f        a function of arrays that returns one number
-    arrays   list of float64 ndarrays; changed in place during the call, and afterwards exactly
-             as they were
-    n, at    which array, and which element of it, a tuple of ints
-    step     how far to change the element, up and down
-    returns  a number
-
-    >>> round(central_difference(lambda x: (x**3).sum(), [np.array([1.0, 2.0])], 0, (1,)), 6)
-    12.0
-
-    Source: Griewank and Walther, Evaluating Derivatives (2008), section 1.
-    """
+    """The partial derivative of f(*arrays) with respect to the element arrays[n][at]."""
     middle = arrays[n][at]
     arrays[n][at] = middle + step
     up = f(*arrays)
@@ -251,20 +228,11 @@ def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
 
 
 def seed_gradient(tensor, gradient=None):
-    """The gradient that the backward pass starts with.
-
-    tensor    Tensor that requires a gradient
-    gradient  a Tensor, array, number or list of the same shape as `tensor`; or None, which
-              means 1 and is allowed only if `tensor` holds exactly one number
-    returns   a new ndarray of the shape and dtype of `tensor`, used nowhere else
-
-    Raises RuntimeError, naming the shape, if no gradient is given and `tensor` does not hold
-    exactly one number; ValueError, naming both shapes, if the gradient has another shape.
+    """The gradient that the backward pass starts with, a new ndarray of the shape and dtype of
+    `tensor`: `gradient`, or 1 if it is None and `tensor` holds exactly one number.
 
     >>> seed_gradient(Variable([[2.0, 3.0]]), [[1, 10]])
     array([[ 1., 10.]], dtype=float32)
-
-    Source: torch.Tensor.backward has the same rule.
     """
     if not tensor.requires_grad or tensor.data.dtype.kind != "f":
         raise derivatives.not_recorded(tensor)
@@ -287,8 +255,6 @@ def backward(tensor, gradient=None, retain_graph=False):
 
     tensor        Tensor; `gradient` of the same shape says how much each element counts
     retain_graph  keep the graph, so that backward() can go through it again
-
-    `.grad` is an ndarray of the shape and dtype of its leaf, used nowhere else.
 
     >>> x = Variable([1.0, 2.0, 4.0])
     >>> backward(x * x, [1.0, 1.0, 1.0])
@@ -320,10 +286,14 @@ def unbroadcast(g, shape):
     return sum_forward(g, axis=(*range(extra), *ones)).reshape(shape)
 
 
-@deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward)
+@deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward,
+                relu_forward, np.maximum)
 def elementwise_rules():
-    """Register the rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh and
-    sigmoid_forward.
+    """Register the rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward,
+    relu_forward and np.maximum.
+
+    At 0, relu_forward has derivative 0. Where a is exactly equal to b, np.maximum gives half of
+    g to each.
 
     >>> elementwise_rules()
     >>> table[np.exp][0](np.float32(2), np.float32(5), np.float32(1.609))
@@ -338,59 +308,25 @@ def elementwise_rules():
     derivative(np.cos, lambda g, out, a: -g * np.sin(a))
     derivative(np.tanh, lambda g, out, a: g * (1 - out * out))
     derivative(sigmoid_forward, lambda g, out, a: g * out * (1 - out))
+    derivative(relu_forward, lambda g, out, a: masked(g, out))
+    derivative(np.maximum, lambda g, out, a, b: masked(g, a > b) + masked(g / 2, a == b),
+               lambda g, out, a, b: masked(g, b > a) + masked(g / 2, a == b))
 
 
 derivative(power, derivatives.base_rule, derivatives.exponent_rule)
-
-
-@deferred_rules(np.maximum, np.minimum, np.absolute, relu_forward, clip_forward, np.where)
-def piecewise_rules():
-    """Register the rules of np.maximum, np.minimum, np.absolute, relu_forward, clip_forward and
-    np.where.
-
-    The operations are called as clip_forward(a, low=..., high=...), np.where(condition, a, b),
-    and the others with (a, b) or (a). The rule of clip_forward gets `low` and `high` by name;
-    either may be None.
-
-    Where a is exactly equal to b, np.maximum and np.minimum give half of g to each. At 0,
-    np.absolute and relu_forward have derivative 0. At `low` and `high`, clip_forward has
-    derivative 1. The condition of np.where has no rule: None. Where an input is nan, the rules
-    of np.maximum, np.minimum and clip_forward return 0.
-
-    >>> piecewise_rules()
-    >>> table[np.maximum][0](np.float32([8, 8, 8]), None,
-    ...                      np.float32([1, 2, 3]), np.float32([2, 2, 2]))
-    array([0., 4., 8.], dtype=float32)
-
-    Source: torch.maximum; PyTorch divides the gradient of equal inputs in the same way.
-    """
-    def chosen(g, wins, ties):
-        return np.where(ties, g / 2, np.where(wins, g, 0))
-    derivative(np.maximum, lambda g, out, a, b: chosen(g, a > b, a == b),
-               lambda g, out, a, b: chosen(g, b > a, a == b))
-    derivative(np.minimum, lambda g, out, a, b: chosen(g, a < b, a == b),
-               lambda g, out, a, b: chosen(g, b < a, a == b))
-    derivative(np.absolute, lambda g, out, a: g * np.sign(a))
-    derivative(relu_forward, lambda g, out, a: masked(g, out))
-    derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
-    derivative(np.where, None, lambda g, out, c, a, b: np.where(c, g, 0),
-               lambda g, out, c, a, b: np.where(c, 0, g))
+derivative(np.absolute, lambda g, out, a: g * np.sign(a))
+derivative(np.minimum, lambda g, out, a, b: masked(g, a < b) + masked(g / 2, a == b),
+           lambda g, out, a, b: masked(g, b < a) + masked(g / 2, a == b))
+derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
+derivative(np.where, None, lambda g, out, c, a, b: np.where(c, g, 0),
+           lambda g, out, c, a, b: np.where(c, 0, g))
 
 
 def expand_reduced(g, shape, axis=None, keepdims=False):
-    """Expand the axes that a reduction removed, so that `g` broadcasts to `shape`.
-
-    g         ndarray, of the shape that is left after reducing `shape` along `axis`
-    shape     tuple: the shape before the reduction
-    axis      an int, a tuple of ints (in any order, negative ones count from the end), or None
-              for all axes
-    keepdims  whether the reduction kept its axes, so that none is missing
-    returns   ndarray of the same numbers, with the reduced axes as axes of length 1
+    """Expand the axes that a reduction removed, to length 1, so that `g` broadcasts to `shape`.
 
     >>> expand_reduced(np.zeros((2, 4)), (2, 3, 4), axis=1).shape
     (2, 1, 4)
-
-    Source: numpy.expand_dims.
     """
     if keepdims:
         return g
@@ -445,24 +381,21 @@ def index_rule(g, out, x, index):
     out      x[index]
     x        ndarray
     index    tuple of ints, slices, None, Ellipsis, lists, arrays of ints, masks
-    returns  a float ndarray of the shape of `x`: for each element the sum of the `g` of its
-             copies, 0 where it has none
+    returns  ndarray of the shape of `x` and the dtype of `g`: for each element the sum of the
+             `g` of its copies, 0 where it has none
 
     >>> index_rule(np.array([1.0, 10.0, 100.0]), None, np.zeros(4), ([2, 0, 2],))
     array([ 10.,   0., 101.,   0.])
 
-    Source: numpy.bincount, "weights".
+    Source: numpy.ufunc.at.
     """
-    if derivatives.can_repeat(index):
-        positions = np.arange(x.size).reshape(x.shape)[index]
-        return np.bincount(positions.ravel(), np.ravel(g), x.size).reshape(x.shape)
     full = np.zeros(x.shape, g.dtype)
-    full[index] = g
+    np.add.at(full, index, g)
     return full
 
 
-# the lambda looks up index_rule at each call, so a rewritten index_rule takes effect at once
-derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
+derivative(take_forward, lambda g, out, x, index: (
+    index_rule(g, out, x, index) if g.size < 100 else derivatives.fast_index_rule(g, x, index)))
 derivatives.register_others(derivative)
 
 
@@ -513,6 +446,20 @@ def no_grad():
         recording.on = before
 
 
+def cross_entropy_rule(g, out, logits, labels, smoothing):
+    d = np.exp(logits - np.maximum.reduce(logits, axis=-1, keepdims=True), order="C")
+    d /= np.add.reduce(d, axis=-1, keepdims=True)  # softmax
+    if smoothing:
+        d -= smoothing / logits.shape[-1]
+    rows = d.reshape(-1, logits.shape[-1])  # the same memory
+    rows[np.arange(len(rows)), np.ravel(labels)] -= 1 - smoothing
+    d *= np.asarray(g)[..., None]
+    return d
+
+
+derivative(cross_entropy_forward, cross_entropy_rule)
+
+
 class Function(FunctionMethods):
     """An operation with its own rule. Subclasses define two methods:
 
@@ -547,17 +494,3 @@ class Function(FunctionMethods):
     @classmethod
     def apply(cls, *inputs, **options):
         return cls()(*inputs, **options)
-
-
-def cross_entropy_rule(g, out, logits, labels, smoothing):
-    d = np.exp(logits - np.maximum.reduce(logits, axis=-1, keepdims=True), order="C")
-    d /= np.add.reduce(d, axis=-1, keepdims=True)  # softmax
-    if smoothing:
-        d -= smoothing / logits.shape[-1]
-    rows = d.reshape(-1, logits.shape[-1])  # the same memory
-    rows[np.arange(len(rows)), np.ravel(labels)] -= 1 - smoothing
-    d *= np.asarray(g)[..., None]
-    return d
-
-
-derivative(cross_entropy_forward, cross_entropy_rule)

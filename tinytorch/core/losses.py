@@ -1,5 +1,5 @@
 # From modules/source/05_losses/losses_dev.py by `tito export`; edit that file, not this one.
-# checksum: 25fe7ab3582ec0f9
+# checksum: 0d99253e2d1d274a
 """Losses: Mean squared error and cross-entropy, correct for logits of any size."""
 
 import numpy as np
@@ -283,11 +283,11 @@ def cross_entropy(logits, labels, *, reduction="mean", label_smoothing=0.0):
 
     Source: Bishop, Pattern recognition and machine learning (2006), section 4.3.4.
     """
+    if not 0 <= label_smoothing <= 1:
+        raise ValueError(f"label_smoothing is a share from 0 to 1, not {label_smoothing}")
     logits = as_float_tensor(logits)
     labels = as_labels(labels, logits.shape)
     check_labels(labels, logits.shape)
-    if not 0 <= label_smoothing <= 1:
-        raise ValueError(f"label_smoothing is a share from 0 to 1, not {label_smoothing}")
     losses = apply(cross_entropy_forward, logits, labels=labels,
                    smoothing=float(label_smoothing))
     return reduce_losses(losses, reduction)

@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: c84a74c1224aaa47
+# checksum: b48bc6d1af7775fc
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -222,9 +222,9 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
     x = as_float_tensor(x)
     axes, shape = channel_axes(x.ndim)  # (0,) and (1, -1); for images (0, 2, 3), (1, -1, 1, 1)
     mean, var = running_arrays(running_mean, running_var, x.shape, training)
+    if training and x.size // x.shape[1] < 2:
+        raise ValueError(f"training needs 2 or more numbers per channel, not {x.shape}")
     if training:
-        if x.size // x.shape[1] < 2:
-            raise ValueError(f"training needs 2 or more numbers per channel, not {x.shape}")
         out = normalized(x, axes, eps)
         numbers = x.detach()  # Tensors add up exactly, NumPy's mean of many rows does not
         mean[...] = running(mean, numbers.mean(axes).data, momentum)

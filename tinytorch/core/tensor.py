@@ -1,19 +1,29 @@
 # From modules/source/02_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 07941b742f76d850
+# checksum: 2695733ad1a87cee
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import math
 
 import numpy as np
 
-from tinytorch.support.arrays import as_array, as_result, as_tuple, axes_of, explain_error, permutation
+from tinytorch.support.arrays import (
+    as_array,
+    as_result,
+    as_tuple,
+    axes_of,
+    count_along,
+    explain_error,
+    infer_shape,
+    permutation,
+    refuse_exchange,
+)
 from tinytorch.support.forward import HALF, concatenate_forward, reshape_forward, stack_forward
 from tinytorch.support.missing_names import numpy_names
 from tinytorch.support.tensor_methods import TensorMethods, operand, record, recording
 
 __all__ = [
-    "strides_of", "broadcast_shape", "Tensor", "Variable", "apply", "maximum", "minimum", "where", "count_along",
-    "var", "infer_shape", "transpose", "matmul_by_broadcasting", "matmul_shape", "concatenate", "stack",
+    "strides_of", "broadcast_shape", "Tensor", "Variable", "apply", "maximum", "minimum", "where", "var", "transpose",
+    "matmul_by_broadcasting", "matmul_shape", "concatenate", "stack",
 ]
 
 
@@ -102,7 +112,8 @@ class Tensor(TensorMethods):
         return apply(reshape_forward, self, shape=infer_shape(as_tuple(shape), self.size))
 
     def transpose(self, *axes):
-        return transpose(self, *permutation(axes, self.shape))
+        refuse_exchange(axes, self.shape)  # transpose(0, 1), which PyTorch reads as swapaxes
+        return transpose(self, *axes)
 
     T = property(lambda self: transpose(self), doc="The axes reversed: rows become columns.")
 
@@ -178,26 +189,6 @@ def where(condition, a, b):
     return apply(np.where, condition, a, b)
 
 
-def count_along(x, axis=None):
-    """How many elements of `x` go into each element of a reduction along `axis`.
-
-    x        Tensor
-    axis     an int, a tuple of ints (negative ones count from the end), or None for all
-    returns  a Python int
-
-    Raises np.exceptions.AxisError, an IndexError, for an axis that does not exist.
-
-    >>> count_along(Tensor([[1, 2, 3], [4, 5, 6]]), axis=0)
-    2
-
-    Source: the definition of the arithmetic mean.
-    """
-    count = 1
-    for a in axes_of(axis, x.ndim):
-        count *= x.shape[a]
-    return count
-
-
 def var(x, axis=None, keepdims=False, correction=0):
     """The variance along `axis`: the mean squared distance from the mean.
 
@@ -218,31 +209,6 @@ def var(x, axis=None, keepdims=False, correction=0):
     return squares.sum(axis, keepdims) / (count_along(x, axis) - correction)
 
 
-def infer_shape(shape, size):
-    """`shape` with its -1 replaced by the length that fits `size` elements.
-
-    shape    tuple of lengths >= 0; at most one may be -1
-    size     how many elements there are
-    returns  tuple of lengths whose product is `size`
-
-    Raises ValueError, with the shape and the size in its text, if no length fits, if several
-    would fit (two -1, or (0, -1) for 0 elements), or if a length is below -1.
-
-    >>> infer_shape((-1, 5), 30)
-    (6, 5)
-
-    Source: the rule of numpy.reshape.
-    """
-    known = math.prod(n for n in shape if n != -1)
-    full = shape
-    if shape.count(-1) == 1 and known != 0:
-        full = tuple(size // known if n == -1 else n for n in shape)
-    if min(full, default=0) < 0 or math.prod(full) != size:
-        raise ValueError(f"{size} elements do not fit shape {shape}: "
-                         f"the lengths must multiply to {size}, one of them may be -1")
-    return full
-
-
 def transpose(x, *axes):
     """The axes of `x` in another order: axis i of the result is axis axes[i] of `x`.
 
@@ -250,7 +216,7 @@ def transpose(x, *axes):
     axes     each axis once, as several ints or one tuple; negative ones count from the end;
              without axes, the order is reversed
     returns  Tensor that shares memory with `x`: the result of apply(np.transpose, x, axes=...)
-             with a tuple of axes without negative ones, which lesson 06 uses
+             with a tuple of axes, which lesson 06 uses
 
     Raises ValueError, with the shape of `x` in its text, unless each axis is named once.
 
@@ -259,10 +225,9 @@ def transpose(x, *axes):
 
     Source: numpy.transpose; PyTorch calls it permute.
     """
-    order = as_tuple(axes) if axes else tuple(reversed(range(x.ndim)))
-    order = tuple(a + x.ndim if a < 0 else a for a in order)
-    if sorted(order) != list(range(x.ndim)):
-        raise ValueError(f"axes {axes} do not name each axis of shape {x.shape} once")
+    if axes:
+        axes = permutation(axes, x.shape)
+    order = axes or tuple(reversed(range(x.ndim)))
     return apply(np.transpose, x, axes=order)
 
 
@@ -283,18 +248,11 @@ def matmul_by_broadcasting(a, b):
 
 
 def matmul_shape(a, b):
-    """The shape of `x @ y` for tensors of shapes `a` and `b`.
-
-    a, b     tuples: (k,) or (..., i, k), and (k,) or (..., k, j)
-    returns  tuple: batch + (i, j), without i when `a` has rank 1, without j when `b` has rank 1
-
-    Raises ValueError, with both shapes in its text, for rank 0, if the inner dimensions differ,
-    or if the batch dimensions do not broadcast.
+    """The shape of `x @ y` for tensors of shapes `a` and `b`, tuples. Raises ValueError, with
+    both shapes in its text, if they do not fit.
 
     >>> matmul_shape((10, 2, 3), (10, 3, 4))
     (10, 2, 4)
-
-    Source: Python Enhancement Proposal 465, "Semantics".
     """
     if not a or not b or a[-1] != b[-2:][0]:
         raise ValueError(
@@ -318,8 +276,7 @@ def concatenate(tensors, axis=0):
 def stack(tensors, axis=0):
     """Join tensors of one shape along a new axis.
 
-    >>> stack([Tensor([1, 2]), Tensor([3, 4])], axis=1)
-    Tensor([[1, 3],
-            [2, 4]])
+    >>> stack([Tensor([1, 2]), Tensor([3, 4])]).shape
+    (2, 2)
     """
     return apply(stack_forward, *tensors, axis=axis)

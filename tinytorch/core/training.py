@@ -1,5 +1,5 @@
 # From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: c093b37c2bac37d0
+# checksum: eb609b81ea631e38
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -77,11 +77,11 @@ def accuracy(outputs, targets):
 
     Source: torchmetrics.classification.MulticlassAccuracy with average="micro".
     """
-    predicted, targets = np.asarray(outputs).argmax(axis=-1), np.asarray(targets)
-    if predicted.shape != targets.shape:
-        raise ValueError(f"scores of shape {np.shape(outputs)} need targets of shape "
-                         f"{predicted.shape}, not {targets.shape}")
-    return float((predicted == targets).mean())
+    outputs, targets = np.asarray(outputs), np.asarray(targets)
+    if outputs.shape[:-1] != targets.shape:
+        raise ValueError(f"scores of shape {outputs.shape} need targets of shape "
+                         f"{outputs.shape[:-1]}, not {targets.shape}")
+    return float((outputs.argmax(axis=-1) == targets).mean())
 
 
 def confusion_matrix(outputs, targets):

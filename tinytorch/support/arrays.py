@@ -214,14 +214,50 @@ def as_tuple(numbers):
     return numbers
 
 
-def permutation(axes, shape):
-    """`axes` as they are, unless they are two ints that mean an exchange in PyTorch: of more than
-    two axes, or of a matrix, (0, 1) or (-2, -1), which would change nothing.
+def infer_shape(shape, size):
+    """`shape` with its -1 replaced by the length that fits `size` elements.
 
-    >>> permutation((2, 0, 1), (4, 5, 6)), permutation((1, 0), (4, 5))
+    shape    tuple of lengths >= 0; at most one may be -1
+    size     how many elements there are
+    returns  tuple of lengths whose product is `size`
+
+    Raises ValueError, with the shape and the size in its text, if no length fits, if several
+    would fit (two -1, or (0, -1) for 0 elements), or if a length is below -1.
+
+    >>> infer_shape((-1, 5), 30)
+    (6, 5)
+
+    Source: the rule of numpy.reshape.
+    """
+    known = math.prod(n for n in shape if n != -1)
+    full = shape
+    if shape.count(-1) == 1 and known != 0:
+        full = tuple(size // known if n == -1 else n for n in shape)
+    if min(full, default=0) < 0 or math.prod(full) != size:
+        raise ValueError(
+            f"{size} elements do not fit shape {shape}: "
+            f"the lengths must multiply to {size}, one of them may be -1"
+        )
+    return full
+
+
+def permutation(axes, shape):
+    """`axes` of transpose(x, *axes), several numbers or one tuple, as one tuple counted from 0.
+
+    >>> permutation((-1, 0, 1), (4, 5, 6)), permutation(((1, 0),), (4, 5))
     ((2, 0, 1), (1, 0))
 
-    Raises ValueError that names `swapaxes`.
+    Raises ValueError unless each axis of `shape` is named once.
+    """
+    order = tuple(a + len(shape) if a < 0 else a for a in as_tuple(axes))
+    if sorted(order) != list(range(len(shape))):
+        raise ValueError(f"axes {axes} do not name each axis of shape {shape} once")
+    return order
+
+
+def refuse_exchange(axes, shape):
+    """Raise a ValueError that names `swapaxes` if `axes` are two ints that mean an exchange in
+    PyTorch: of more than two axes, or of a matrix, (0, 1) or (-2, -1), which would change nothing.
     """
     ndim = len(shape)
     if len(axes) == 2 and not any(isinstance(a, (tuple, list)) for a in axes):
@@ -231,7 +267,6 @@ def permutation(axes, shape):
                 f"transpose({pair}) of shape {shape} does not exchange two axes\n"
                 f"write x.swapaxes({pair}); transpose takes all axes in their new order"
             )
-    return axes
 
 
 def axes_of(axis, ndim):
@@ -253,6 +288,21 @@ def axes_of(axis, ndim):
         if not -ndim <= a < ndim:
             raise np.exceptions.AxisError(f"there is no axis {a} in {ndim} axes")
     return tuple([a % ndim for a in axes])
+
+
+def count_along(x, axis=None):
+    """How many elements of `x` go into each element of a reduction along `axis`.
+
+    x        Tensor
+    axis     an int, a tuple of ints (negative ones count from the end), or None for all
+    returns  a Python int
+
+    Raises np.exceptions.AxisError, an IndexError, for an axis that does not exist.
+
+    >>> count_along(np.ones((2, 3)), axis=0), count_along(np.ones((0, 4)), 1)
+    (2, 4)
+    """
+    return math.prod(x.shape[a] for a in axes_of(axis, x.ndim))
 
 
 def flattened_shape(shape, start_axis=0, end_axis=-1):

@@ -102,6 +102,9 @@ class _Builder:
         if cell.question:
             asked = next(one for one in lesson.questions if one.name == cell.question)
             self.add(cell, [_question(asked)])
+        elif cell.kind == "markdown" and "answer" in cell.tags:
+            summary = '<details class="hint"><summary>Answers</summary>'
+            self.add(cell, [(0, prose(f"{summary}\n\n{text}\n\n</details>"))])
         elif cell.kind == "markdown":
             self.addprose(cell, text[above:], text.count("\n", 0, above))
         elif cell.kind == "code" and cell.exercise:

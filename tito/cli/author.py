@@ -32,12 +32,7 @@ Jobs = Annotated[
 
 
 @app.command()
-def check(
-    words: Tasks = None,
-    module: Module = None,
-    json: Json = False,
-    jobs: Jobs = 2,
-) -> None:
+def check(words: Tasks = None, module: Module = None, json: Json = False, jobs: Jobs = 2) -> None:
     """For authors: verify that a lesson's checks accept right code and reject wrong code.
 
     Of a whole lesson, it also verifies form, grading, examples and that the package is up to date.
@@ -112,9 +107,7 @@ def build_book(
 
 
 @book_app.command("serve")
-def serve_book(
-    fast: Fast = False,
-) -> None:
+def serve_book(fast: Fast = False) -> None:
     """For authors: build the site, serve it on this machine, and build it again at each save.
     Ctrl-C ends it.
 

@@ -133,7 +133,7 @@ def _failure(
         where = os.path.basename(last["file"]) if last["file"] == file else "your cell"
         sentences.append(f"at {where}, line {last['line']}: {last['code']}")
     lines = "\n".join(f"   {row}" for row in "\n".join(sentences).split("\n"))
-    return f'check("{name}"){place}: {title}\n{lines}\nStuck? tito hint {lesson} {name}'
+    return f'check("{name}"){place}: {title}\n{lines}\nStuck? tito hint {lesson}-{name}'
 
 
 def _stop(message: str) -> NoReturn:

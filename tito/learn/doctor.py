@@ -10,13 +10,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from tito import child, settings
+from tito import child
 from tito.errors import TitoError
 from tito.learn import jupyter, milestone
 from tito.lesson import course, site_settings
@@ -52,7 +51,7 @@ def examine(start: Path, given: str | Path | None = None) -> list[Diagnosis]:
     try:
         root = course.find_root(start, given, strict=False)
         # Learners need no sandbox, and publish nothing.
-        grading = [*_published(root), *_sandbox()] if root.is_course else []
+        grading = [*_sandbox()] if root.is_course else []
         findings += [
             ok("root", f"{root.kind} {root.path}"),
             _settings(root),
@@ -251,27 +250,13 @@ def _notebook() -> Diagnosis:
 
 def _settings(root: Root) -> Diagnosis:
     try:
-        site_settings.read(root.path)
+        place = site_settings.read(root.path)
     except TitoError as error:
         return problem("settings", error.what, error.remedy)
-    return ok("settings", f"{root.name} {root.edition}")
-
-
-def _published(root: Root) -> Iterator[Diagnosis]:
-    """Where the links of tito.toml lead; whether they do cannot be seen without a network."""
-    with suppress(TitoError):  # `_settings` reports it
-        place = site_settings.read(root.path)
-        book = f"; the book is at {root.book}" if root.book else ""
-        where = f"Binder: {place.release}, branch {place.branch}{book}"
-        yield (
-            ok("links", where)
-            if place.release
-            else optional(
-                "links",
-                "tito.toml has no [book] release, so no lesson has a link to Binder",
-                f'[book] release = "{settings.GITHUB}OWNER/REPOSITORY", where the release lies.',
-            )
-        )
+    links = [f"{root.name} {root.edition}"]
+    links += [f"the book is at {root.book}"] * bool(root.book)
+    links += [f"Binder: {place.release}, branch {place.branch}"] * bool(place.release)
+    return ok("settings", "; ".join(links))
 
 
 def _sandbox() -> Iterator[Diagnosis]:

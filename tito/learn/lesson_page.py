@@ -16,6 +16,7 @@ import functools
 import hashlib
 import html
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ from tito.lesson.cells import Cell
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import ANSWER, Exercise
 from tito.safe_text import spelled
-from tito.views import count
+from tito.views import count, plain
 
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 OPEN_LINES = 25  # longer code that is given is folded
@@ -108,6 +109,9 @@ def render(entry: Entry) -> str:
     source = notebook_sync.read(entry, record)
     page = _Page(entry, source, record)
     body = "\n".join(page.parts())
+    links = (f'<li><a href="#{name}">{title}</a></li>' for name, title in page.sections)
+    contents = folded("Contents", f"<ol>{''.join(links)}</ol>")
+    body = f'<nav id="contents">{contents}</nav>\n{body}'
     style, script = (path.read_text(encoding="utf-8") for path in (STYLE_FILE, SCRIPT_FILE))
     script = f"\n{script}"
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
@@ -126,6 +130,7 @@ class _Page:
     def __init__(self, entry: Entry, source: cells.Source, record: dict[str, Any]) -> None:
         self.entry, self.source, self.record = entry, source, record
         self.hashes = progress.exercise_hashes(entry, source)
+        self.sections: list[tuple[str, str]] = []  # (id, heading) of those that `parts` has made
         saved = demonstrations.load_results(entry)
         self.results = {
             demonstration.number: (demonstration, saved[demonstration.key])
@@ -155,12 +160,18 @@ class _Page:
                     or hashlib.sha256(cell.source.encode("utf-8", "surrogatepass")).hexdigest()[:8]
                 )
                 names[name] += 1
-                yield f'<div class="cell" id="cell-{name}-{names[name]}">\n{part}\n</div>'
+                id = f"cell-{name}-{names[name]}"
+                if cell.kind == "markdown":
+                    headings = re.findall(r"^## +(.+)", cell.source, re.M)
+                    self.sections += [(id, html.escape(plain(title))) for title in headings]
+                yield f'<div class="cell" id="{id}">\n{part}\n</div>'
 
     def part(self, cell: Cell, before: Cell | None) -> str:
         if cell.question:
             return self.question(cell)
         if cell.kind == "markdown":
+            if "answer" in cell.tags:
+                return folded("Answers", markdown(cell.source))
             if before and {"answer", "explained"} <= set(before.tags):
                 explanation, _, rest = cell.source.partition("\n\n")
                 return folded("Why", markdown(explanation)) + markdown(rest)
@@ -190,7 +201,8 @@ class _Page:
             return ExerciseState("new", [], points)
         if tested.get(exercise.id) != self.hashes.get(exercise.id):
             return ExerciseState("edited", [], points)
-        return ExerciseState("wrong" if failed else "right", failed, points)
+        wrong = any(c.points and checks.get(c.id) != "passed" for c in visible)
+        return ExerciseState("wrong" if wrong else "right", failed, points)
 
     def exercise(self, cell: Cell, exercise: Exercise) -> str:
         state = self.states[exercise.name]
@@ -259,6 +271,7 @@ class _Page:
         if first:
             exercise = self.entry.declared.exercise(first)
             where = f'next: <a href="#{exercise.id}">{html.escape(first)}</a>'
+        where += '; <a href="#contents">contents</a>'
         return f"<footer><p>{right} of {len(self.states)} exercises right; {where}</p></footer>"
 
 

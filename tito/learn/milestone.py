@@ -111,11 +111,12 @@ class Milestone:
 
     def figures(self, measured: Figures) -> dict[str, str]:
         """{name: a measured number as it is shown}: from 0 to 1 it is a share, such as 98.3%,
-        unless `at_most` has its name.
+        unless it is an int or `at_most` has its name.
         """
         return {
-            name: f"{value:.1%}" if 0 <= value <= 1 and name not in self.at_most else f"{value:.4g}"
+            name: f"{value:.1%}" if is_share and name not in self.at_most else f"{value:.4g}"
             for name, value in measured.items()
+            for is_share in [isinstance(value, float) and 0 <= value <= 1]
         }
 
 
@@ -194,22 +195,11 @@ def _read(path: Path, name: re.Match[str]) -> Milestone:
     if block := BLOCK.search(text):
         above = "\n" * text.count("\n", 0, block.start(1))  # so that errors name its lines
         rows = above + re.sub("(?m)^# ?", "", block[1])
-    meta = settings.read(path, rows, HEADER)
-    return Milestone(
-        path,
-        int(name[1]),
-        int(name[2]),
-        name[3],
-        meta["title"],
-        tuple(meta["needs"]),
-        meta["seconds"],
-        meta["goal"],
-        meta.get("alt", "").strip(),
-        meta.get("at_most", {}),
-        meta.get("options", False),
-        meta.get("after", ""),
-        tuple(meta.get("plays", ())),
-    )
+    values: dict[str, Any] = {"alt": "", "at_most": {}, "options": False, "after": "", "plays": []}
+    values |= settings.read(path, rows, HEADER)
+    values |= {key: tuple(values[key]) for key in ("needs", "plays")}
+    values["alt"] = values["alt"].strip()
+    return Milestone(path, int(name[1]), int(name[2]), name[3], **values)
 
 
 def find(root: Root, name: str) -> Milestone:
@@ -314,6 +304,13 @@ def run(
     if not words:
         _record(root, result, texts)
     return result
+
+
+def check_begun(root: Root, program: Milestone) -> None:
+    """Raise UsageError for a milestone of a workspace while a lesson that it needs is not begun."""
+    states = {} if root.is_course else {row.name: row.state for row in status.rows(root)}
+    if new := [name for name in program.needs if states.get(name) == "new"]:
+        raise UsageError(f"{program.name} waits for {', '.join(new)}.", f"tito start {new[0]}")
 
 
 def is_to_play(root: Root, program: Milestone, words: tuple[str, ...]) -> bool:

@@ -61,7 +61,10 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
     if figure is not None:
         figure.savefig(request["picture"], format="png", dpi=120, bbox_inches="tight")
     return {
-        "measured": {str(name): float(value) for name, value in measured.items()},
+        "measured": {  # a count stays an int
+            str(name): value if type(value) is int else float(value)
+            for name, value in measured.items()
+        },
         "seconds": seconds,
     }
 

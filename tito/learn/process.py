@@ -114,14 +114,14 @@ class EventStream:
                 continue
             if event["event"] == "started":
                 self.pid, self.begun = event["pid"], True
+            elif event["event"] == "ended" and self.superseded:  # perhaps before it had started
+                raise Superseded
             elif not self.begun:
                 raise MachineError(
                     f"The process that runs the checks did not start (exit code {event['code']}).",
                     "`tito doctor` looks for the cause.",
                 )
             elif event["event"] == "ended":
-                if self.superseded:
-                    raise Superseded
                 yield {"event": "exit", "code": event["code"], "killed": self.killed}
                 return
             else:

@@ -14,12 +14,7 @@ from typing import Any
 
 from tito import import_hook
 from tito.learn.arguments import guarded
-from tito.lesson.checks import (
-    CheckFunction,
-    CheckSuite,
-    needed_by,
-    shared_code,
-)
+from tito.lesson.checks import CheckFunction, CheckSuite, needed_by, shared_code
 from tito.lesson.outcome import (
     LACKS,
     call_in,
@@ -27,6 +22,7 @@ from tito.lesson.outcome import (
     explain,
     missing_name,
     none_parameters,
+    owner_of,
     unwritten_exercise,
 )
 from tito.lesson.random_start import namespaces, restart
@@ -125,9 +121,7 @@ def describe_error(
     summaries = traceback.extract_tb(error.__traceback__)
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     learners = [
-        (frame, {"file": summary.filename, "line": summary.lineno, "code": summary.line})
-        for frame, summary in zip(frames, summaries)
-        if is_learners(frame)
+        (frame, _frame(summary)) for frame, summary in zip(frames, summaries) if is_learners(frame)
     ]
     places = [place for _, place in learners][-MOST_FRAMES:]
     name, text = type(error).__name__, str(error)
@@ -140,13 +134,22 @@ def describe_error(
         unwritten = {"unwritten": exercise, "file": file}
         return {"status": "unwritten", "message": text, "frames": [], **unwritten}
     status, message = _known_error(error)
+    if isinstance(error, SyntaxError) and check_file and not learners:
+        message = f"The course's file {check_file} is damaged: {error.msg}. Delete it; then `tito "
+        message += "init .` brings it back."
     if not message:
         nones = none_parameters(learners[-1][0]) if learners else None
-        message = explain(name, text, call_in(error, check_file) if check_file else "", nones)
+        call = call_in(error, check_file) if check_file else ""
+        message = explain(name, text, call, nones, owner_of(error))
     missing = error.name if isinstance(error, Incomplete) else missing_name(name, text)
     if isinstance(error, Incomplete):
         places = []
     return {"status": status, "message": cut(message), "frames": places, "missing": missing}
+
+
+def _frame(summary: traceback.FrameSummary) -> dict[str, Any]:
+    where = {"file": summary.filename, "line": summary.lineno, "code": summary.line}
+    return where | {"function": summary.name}
 
 
 def _known_error(error: BaseException) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tito import files
 from tito.child import GRACE
 from tito.errors import WorkError
 from tito.learn import notebook_sync, progress, status
@@ -39,6 +40,7 @@ from tito.learn.verdict import (
 from tito.lesson import cells, export, track
 from tito.lesson.checks import IMPORTS, TEST, CheckFunction, CheckSuite, Section, suite_of
 from tito.lesson.course import Entry
+from tito.lesson.lesson_format import CHECKS
 from tito.lesson.outcome import RUNNING, how_it_ended
 from tito.lesson.statements import MOST_ENDS, SECONDS
 
@@ -196,11 +198,19 @@ def _prepare(entry: Entry, record: dict[str, Any], seconds: float) -> LessonTest
         return untested(entry, verdict, excerpt=error.excerpt, **facts)
     modules, broken, more_notes = export_lower(entry)
     modules[str(entry.module_path)] = entry, source, module
-    notes = notes + module.notes
+    notes = notes + module.notes + _edited_checks(entry)
     own = _own_suite(source)
     ids = [check.id for check in entry.declared.checks] + [check.id for check in own.checks]
     texts = {str(entry.module_path): module.text} | broken
     return LessonTest(entry, source, modules, texts, own, ids, seconds, notes=notes + more_notes)
+
+
+def _edited_checks(entry: Entry) -> list[str]:
+    """A sentence about checks that were edited in the learner's folder."""
+    own, course = entry.script.with_name(CHECKS), entry.declared_path.with_name(CHECKS)
+    if files.read(own) in (None, files.read(course)):
+        return []
+    return [f"{entry.relative(own)} was edited, which changes nothing: the course's checks ran"]
 
 
 def export_lower(entry: Entry) -> tuple[TestedModules, dict[str, str], list[str]]:

@@ -186,7 +186,7 @@ def needs(entry: Entry, records: dict[str, Any], unwritten: Iterable[str] = ()) 
 
 
 def first_open(entry: Entry, record: dict[str, Any]) -> Exercise | None:
-    """The first exercise with a check that did not pass in the last run, or None.
+    """The first exercise with a check that earns points and did not pass in the last run, or None.
 
     Without a run: the first exercise.
     """
@@ -195,7 +195,7 @@ def first_open(entry: Entry, record: dict[str, Any]) -> Exercise | None:
         (
             e
             for e in entry.declared.exercises
-            if any(checks.get(c.id) != "passed" for c in e.checks)
+            if any(c.points and checks.get(c.id) != "passed" for c in e.checks)
         ),
         None,
     )
@@ -211,8 +211,7 @@ def hint(entry: Entry, exercise: Exercise | None = None) -> Hint:
         if target is None:
             raise UsageError(
                 f"Every exercise of {entry.name} passed in its last test.",
-                f"Name one to read its hints anyway: tito hint {entry.name} "
-                f"{entry.declared.exercises[0].id}",
+                f"Name one to read its hints anyway: tito hint {entry.declared.exercises[0].id}",
             )
         if not target.hints:
             raise UsageError(

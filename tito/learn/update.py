@@ -28,7 +28,7 @@ from tito.lesson.lesson_format import CHECKS, FACTS, FOLDER, HINTS, Exercise, Le
 from tito.lesson.parse import load_lesson, parse_lesson
 from tito.lesson.track import WHOLE
 
-STUB = re.compile(r'^[ \t]*raise NotImplementedError\("exercise .*\n?', re.M)
+STUB = re.compile(r'^[ \t]*raise NotImplementedError\("(?:exercise |yours to write: ).*\n?', re.M)
 ALIKE = 0.5  # from this likeness on, a cell counts as an edited one of the course's
 MINE = (".tito/progress.json",)  # of a release: the learner's own is kept
 RELEASE = ".tito/release.json"

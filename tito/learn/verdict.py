@@ -341,8 +341,10 @@ def _record(test: LessonTest, check: CheckOutcome, event: Event) -> None:
     is_earned = check.passed and check.exercise not in test.given_up
     check.points = check.max_points if is_earned else 0
     check.where, check.arose = _where(test, event["frames"], check.exercise)
+    if check.where and check.status == "error" and not event.get("missing"):
+        check.message += _lower_place(test, event["frames"])
     check.output = event["output"]
-    for warning in event["warnings"]:
+    for warning in event["warnings"] if not check.passed else ():
         where, _ = _where(test, warning["frames"], check.exercise)
         check.output += f"{where}: {warning['text']}\n  {where.code}\n" if where else ""
     if check.unwritten == check.exercise and check.exercise not in test.stubs:
@@ -372,6 +374,17 @@ def _where(
         arose = name if own and name in exercises else arose
     best = max((rank for rank, _ in places), default=0)
     return next((place for rank, place in reversed(places) if rank == best), None), arose
+
+
+def _lower_place(test: LessonTest, frames: list[dict[str, Any]]) -> str:
+    """A line for a message: where in the learner's code of a lower lesson an error arose, or ""."""
+    own, last = str(test.entry.module_path), frames[-1]
+    place = place_of(last, test.modules, test.entry)[1]
+    if not place or last["file"] == own or own not in [frame["file"] for frame in frames]:
+        return ""
+    lesson = test.modules[last["file"]][0]
+    whose = f"in your `{last['function']}` of lesson {lesson.number:02} {lesson.name}"
+    return f"\n{whose}, {place}: {place.code}"
 
 
 def place_of(
@@ -552,10 +565,8 @@ def _judge(
     test: LessonTest, events: list[Event], checks: list[CheckOutcome], left_out: list[LeftOut]
 ) -> tuple[str, str, str]:
     """The verdict that the checks earn, and what is to be done."""
-    exercises = test.entry.declared.exercises
-    if len(test.stubs) == len(exercises):
-        reason = f"Nothing is written yet: {len(exercises)} exercises to write."
-        return "stub", reason, ""
+    if len(test.stubs) == (most := len(test.entry.declared.exercises)):
+        return "stub", f"Nothing is written yet: {most} exercises to write.", ""
     statuses = [check.status for check in checks if not test.partial or check.status != "not run"]
     if not statuses:
         return "failed", "No check was run: none has that name.", ""

@@ -6,7 +6,9 @@ pristine copy under `.tito/`.
 """
 
 import functools
+import os
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -321,7 +323,9 @@ def find_root(start: Path, given: str | Path | None = None, strict: bool = True)
             return open_root(folder, strict)
     raise UsageError(
         f"{start} is not inside a course or a workspace.",
-        "Create one with `tito init my-tinytorch`, or change to yours with cd.",
+        f"Go to the one that you have activated: cd {shlex.quote(active)}"
+        if (active := os.environ.get("TITO_ACTIVE"))
+        else "Create one with `tito init my-tinytorch`, or change to yours with cd.",
     )
 
 

@@ -22,8 +22,8 @@ from tito.errors import WorkError
 from tito.lesson import cells
 from tito.lesson.checks import IMPORTS
 from tito.lesson.course import Entry
-from tito.lesson.lesson_format import MARK, Exercise, Lesson, stub
-from tito.lesson.outcome import LeftOut, clean
+from tito.lesson.lesson_format import MARK, Exercise, Lesson
+from tito.lesson.outcome import UNWRITTEN, LeftOut, clean
 
 LONGEST = 120  # characters in an import line before it is folded
 LONGEST_LINE = 200  # characters of a learner's line that is shown
@@ -181,11 +181,12 @@ def _copied_stubs(
     """
     found = []
     for exercise in lesson.exercises:
-        line, names = stub(lesson.name, exercise.name), set(_names_of(exercise))
+        names = set(_names_of(exercise))
         holders = [c for c in source.exported if names and names <= set(DEFINED.findall(c.source))]
-        written = [cell for cell in holders if line not in cell.source]
-        if written and len(holders) > len(written):
-            found += [(c, written[-1], exercise) for c in holders if line in c.source]
+        stubs = [c for c in holders if exercise.id in UNWRITTEN.findall(c.source)]
+        written = [cell for cell in holders if cell not in stubs]
+        if written:
+            found += [(cell, written[-1], exercise) for cell in stubs]
     return found
 
 
@@ -531,7 +532,7 @@ def write_module(
     backup = None
     by_hand = old is not None and not _is_ours(old)
     lost = _written(old, module.lesson) if old else set()
-    if by_hand or lost - _written(module.text, module.lesson) - _left_out(module):
+    if by_hand or lost - _written(module.text, module.lesson) - _in_file(module):
         backup = files.replace(entry.root, command, {path: module.text}, step=by_hand)
     else:
         files.write(path, module.text)
@@ -551,20 +552,24 @@ def _is_ours(text: str) -> bool:
 
 def _written(text: str, declared: Lesson) -> set[str]:
     """Ids of the exercises that a module's text holds, written."""
-    names = set(DEFINED.findall(text))
+    names, unread = set(DEFINED.findall(text)), UNWRITTEN.findall(text)
     return {
         exercise.id
         for exercise in declared.exercises
-        if stub(declared.name, exercise.name) not in text
-        and names.issuperset(DEFINED.findall(exercise.cell.source))
+        if exercise.id not in unread and names.issuperset(DEFINED.findall(exercise.cell.source))
     }
 
 
-def _left_out(module: ExportedModule) -> set[str]:
-    """Ids of the exercises of which a part is left out: the learner's file has them."""
+def _in_file(module: ExportedModule) -> set[str]:
+    """Ids of the exercises that the learner's file has, though the module does not: a part is left
+    out, or what it defines was renamed.
+    """
     names = {name for one in module.left_out for name in one.names}
+    own = {cell.exercise for cell in module.source.cells if DEFINED.search(cell.source)}
     return {
         exercise.id
         for exercise in module.lesson.exercises
         if names & set(DEFINED.findall(exercise.cell.source))
+        or exercise.name in own
+        and not module.lesson.is_unwritten(exercise, module.source)
     }

@@ -33,6 +33,7 @@ from tito.lesson.checks import (
     needed_by_visible,
     without_others,
 )
+from tito.lesson.outcome import UNWRITTEN
 
 FOLDER = re.compile(r"(\d+)_([a-z][a-z0-9_]*)")
 FACTS = "lesson.toml"
@@ -45,7 +46,7 @@ LONGEST_ANSWER = 20_000  # characters that are collected; a longer answer is cut
 ITEM = re.compile(r"- (-?\d{1,4}(?:\.\d+)?) points?: (\S.*)")  # of a rubric, in a sample answer
 HINT_OF_CHECK = re.compile(r'When "([^"]+)"\s+fails:\s+')  # the beginning of a check's hint
 HEADING = re.compile(r"^## (.*)", re.M)
-STUCK = "Stuck? `tito hint {lesson} {exercise}`"
+STUCK = "Stuck? `tito hint {lesson}-{exercise}`"
 
 
 @dataclass(frozen=True)
@@ -221,6 +222,12 @@ class Lesson:
         if self.is_given(name := self.task(key)):
             id = f"{self.name}-{name}"
             raise UsageError(f"{id} is given here.", f"To write it yourself: tito reset {id}")
+        if name:
+            raise UsageError(
+                f"{self.name}-{name} is a question, with no checks and no hints.",
+                f'Write your answer in the lesson\'s file, below "{ANSWER}", then: '
+                f"tito compare {self.name}-{name}",
+            )
         raise UsageError(
             f"Lesson {self.name} has no exercise {key!r}.",
             f"There are: {', '.join(e.id for e in self.exercises)}.",
@@ -374,10 +381,7 @@ def indent_of(line: str) -> str:
 
 def stub(lesson: str, exercise: str) -> str:
     """The line that is in a released exercise instead of its solution."""
-    return (
-        f'raise NotImplementedError("exercise {lesson}-{exercise} is yours to write: tito '
-        f'hint {lesson} {exercise}")'
-    )
+    return f'raise NotImplementedError("yours to write: tito hint {lesson}-{exercise}")'
 
 
 def titled(cell: cells.Cell, name: str) -> str:
@@ -413,8 +417,10 @@ def answer_in(source: cells.Source, question: str) -> str:
 
 
 def asked(task: Exercise | Question) -> str:
-    """What learners get of it, by which editions are compared."""
-    return task.text if isinstance(task, Question) else task.stub
+    """What learners get of it, by which editions are compared; not the words of its `raise`."""
+    if isinstance(task, Question):
+        return task.text
+    return "\n".join(line for line in task.stub.split("\n") if not UNWRITTEN.search(line))
 
 
 def answered(text: str, answer: str) -> str:

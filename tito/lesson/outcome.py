@@ -43,7 +43,10 @@ STATUSES = (
 )
 LONGEST = 4000  # characters of a learner's message or output that are saved
 MOST_LEFT_OUT = 3  # sentences about the left-out code of a lesson
-UNWRITTEN = re.compile(r"exercise ([\w-]+) is yours to write")
+# The words of a released exercise, also those of earlier editions, and its id.
+UNWRITTEN = re.compile(
+    r"(?:(?<!is )yours to write: tito hint |exercise (?=[\w-]+ is yours to write))([\w-]+)"
+)
 LEFT_OVER = (
     "a `raise NotImplementedError(...)` of the released exercise ran: write its code or delete it"
 )
@@ -56,6 +59,11 @@ NONE_USED = re.compile(
 # What Python says of a name that is missing.
 MISSING = re.compile(
     r"name '(\w+)' is not defined|cannot import name '(\w+)'|module '.*' has no attribute '(\w+)'"
+)
+# What Python says when code uses a list, say, as if it were a tensor.
+NO_TENSOR = re.compile(
+    r"'(list|tuple|int|float)' object has no attribute '(?:shape|ndim|size|dtype|T|reshape)'"
+    r"|'(numpy\.\w+)' object has no attribute '(?:requires_grad|creator|backward)'"
 )
 SHOWN = 60  # characters of a value in a call that a message shows
 
@@ -176,20 +184,17 @@ def verdict_of(checks: Sequence[Outcome], left_out: Sequence[LeftOut] = ()) -> s
 
 
 def count_of(statuses: Sequence[str], behind: Sequence[str] = ()) -> str:
-    """The open checks, in a sentence: "2 of 5 checks fail, 3 cannot run until you write what they
-    need."
+    """The open checks, in a sentence: "2 of 5 checks fail, 3 wait for exercises that are not
+    written."
 
     behind  the exercises whose mistakes make further checks fail, one for each of these
     """
     wrong = sum(status not in ("passed", "unwritten", "not run") for status in statuses)
     waiting, missing = statuses.count("unwritten"), statuses.count("not run")
     parts = [f"{wrong - len(behind)} of {len(statuses)} checks fail"] * (wrong > len(behind))
-    if behind:
-        names = " and ".join(dict.fromkeys(behind))
-        parts.append(f"{len(behind)} wait{'s' * (len(behind) == 1)} for {names}")
-    if waiting:
-        need = "it needs" if waiting == 1 else "they need"
-        parts.append(f"{waiting} cannot run until you write what {need}")
+    causes = [*dict.fromkeys(behind), *["exercises that are not written"] * bool(waiting)]
+    if number := waiting + len(behind):
+        parts.append(f"{number} wait{'s' * (number == 1)} for {' and '.join(causes)}")
     parts += [f"{missing} did not run"] * bool(missing)
     return ", ".join(parts) + "." * bool(parts)
 
@@ -214,12 +219,15 @@ def missing_name(name: str, text: str) -> str:
     return next(filter(None, match.groups()), "") if match else ""
 
 
-def explain(name: str, text: str, call: str = "", nones: list[str] | None = None) -> str:
+def explain(
+    name: str, text: str, call: str = "", nones: list[str] | None = None, owner: str = ""
+) -> str:
     """An exception in the learner's terms.
 
     name, text  of the exception
     call        the call in the check that led to it, with its arguments; "" for none
     nones       the parameters that were None where it arose; None when it arose in the check itself
+    owner       see `owner_of`
     """
     name = name or "an exception without a name"
     if name in OF_SYSTEM and WALLED.search(text):
@@ -231,6 +239,11 @@ def explain(name: str, text: str, call: str = "", nones: list[str] | None = None
     sentence = f"{call} raised {sentence}" if call and nones is not None else sentence
     if name == "TypeError" and " for ^: " in text:
         return f"{sentence}. In Python `**` is the power, and `^` is another operator."
+    if name == "EOFError":
+        return f"{sentence}. Nobody can answer `input()` in a test: give the value in the code."
+    if match := NO_TENSOR.match(text):
+        whose = f"`{owner}`" if owner else "It"
+        return f"{sentence}. {whose} is a {match[1] or match[2]}: put Tensor(...) around it."
     if "NoneType" not in text:
         return sentence
     if nones:
@@ -239,6 +252,13 @@ def explain(name: str, text: str, call: str = "", nones: list[str] | None = None
     if name in ("AttributeError", "TypeError") and NONE_USED.search(text):
         return f"{sentence}. Does a function lack its `return`?"
     return sentence
+
+
+def owner_of(error: BaseException) -> str:
+    """The variable that holds the value whose attribute an error says is missing, or ""."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    value, names = getattr(error, "obj", frames), frames[-1].f_locals if frames else {}
+    return next((name for name, one in names.items() if one is value and name.isidentifier()), "")
 
 
 def none_parameters(frame: FrameType) -> list[str]:

@@ -31,9 +31,9 @@ from tito.lesson.lesson_format import (
     check_of_hint,
     indent_of,
     split_solution,
-    stub,
     without_solution,
 )
+from tito.lesson.outcome import UNWRITTEN
 
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 Checks = dict[str, list[Check]]  # {name of an exercise: its checks}
@@ -163,7 +163,7 @@ def _exercise_cells(source: Source, lesson: str) -> dict[str, Cell]:
             first = source.place(exercises[name])
             what = f"exercise {name!r} is there a second time (first in {first})."
             _refuse_mark(source, what, "Give each its own name.", cell)
-        if "### BEGIN SOLUTION" not in cell.source and stub(lesson, name) not in cell.source:
+        if "### BEGIN SOLUTION" not in cell.source and not UNWRITTEN.search(cell.source):
             _refuse(
                 source,
                 f"exercise {name} has no solution between markers.",

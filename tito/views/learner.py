@@ -7,12 +7,10 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -91,7 +89,7 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
     answers = {
         f"{row.name}-{name}": written
         for row in rows
-        if row.state not in ("new", "given")
+        if row.state in ("passed", "stale")
         for name, written in row.answers.items()
     }
     notes = [Text(for_a_person(answers), "dim")] * bool(answers)
@@ -213,40 +211,16 @@ def hint(passage: Hint, key: str | None = None) -> Group:
     )
 
 
-@dataclass
-class Columns:
-    """Two texts with their titles: side by side where both fit, else one above the other."""
-
-    left: tuple[str, str]  # (title, text)
-    right: tuple[str, str]
-    gap: int = 4
-
-    def __rich_console__(
-        self, console: Console, options: ConsoleOptions
-    ) -> Iterator[RenderableType]:
-        sides = self.left, self.right
-        widths = [max(map(cell_len, [title, *text.split("\n")])) for title, text in sides]
-        if not console.is_terminal or sum(widths) + self.gap > options.max_width:
-            for title, text in sides:
-                yield Text(title, "bold cyan")
-                yield Text(f"{text}\n")
-            return
-        grid = Table.grid(padding=(0, self.gap, 0, 0))
-        for width in widths:
-            grid.add_column(no_wrap=True, width=width)
-        grid.add_row(*(Text(title, "bold cyan") for title, _ in sides))
-        grid.add_row(*(Text(text) for _, text in sides))
-        yield grid
-        yield Text()
-
-
 def comparison(compared: Comparison) -> Group:
     """Two solutions of an exercise."""
     return Group(
         *(Text(f"{sentence}.", "dim") for sentence in compared.notes),
         unbroken((compared.exercise, "bold"), "  ", (compared.place, "dim")),
         Text(),
-        Columns(("yours", compared.yours), ("the course's", compared.solution)),
+        Text("yours", "bold cyan"),
+        Text(f"{compared.yours}\n"),
+        Text("the course's", "bold cyan"),
+        Text(f"{compared.solution}\n"),
     )
 
 
@@ -265,10 +239,12 @@ def term(entry: Term) -> Group:
 
 
 def terms(entries: Iterable[Term]) -> Group:
-    """Every term, with the lesson that explains it."""
-    listing = table("term", "lesson")
-    for entry in entries:
-        listing.add_row(entry.term, f"{entry.number:02} {entry.lesson}")
+    """Every term, by the lesson that explains it."""
+    listing, lessons = table("lesson", "terms"), dict[str, list[str]]()
+    for entry in sorted(entries, key=lambda entry: entry.number):
+        lessons.setdefault(f"{entry.number:02} {entry.lesson}", []).append(entry.term)
+    for lesson, names in lessons.items():
+        listing.add_row(lesson, ", ".join(names))
     return Group(listing, Text('to read about one: tito word "TERM"', "dim"))
 
 
@@ -371,6 +347,7 @@ def milestone_result(run: MilestoneRun, picture: Text | None) -> Group:
         lines.append(Pieces([run.remedy]))
     if picture:
         lines.append(unbroken("picture: ", picture))
+        lines += [indented(Text(row, "dim")) for row in run.milestone.alt.split(". ")[:1] if row]
     return Group(*lines)
 
 

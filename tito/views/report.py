@@ -36,6 +36,8 @@ WORDS = {
     "unwritten": "todo",
 }  # of a status; any other is FAIL
 FIRST = 3  # failures shown in full
+COMPARE = "`tito compare` and its name show the course's answer, once yours is written."
+PRINTED = 5  # lines shown of what a right exercise prints
 MOST_LINES = 12  # lines shown of what a demonstration prints
 FIRST_SENTENCE = re.compile(r".*?(?:\.(?=\s)|\Z)", re.S)
 EMPHASIS = re.compile(r"(?<![\w*])(\*\*?)([^\s*][^*]*)\1(?![\w*])")
@@ -53,7 +55,6 @@ class Around:
     following  the command to type next
     complete   whether every lesson of the course has passed
     key        the key for the next hint of the first open exercise, if keys work
-    course     (lessons that passed, lessons), drawn as a bar, or None
     needed     the line about lessons to write first, where a check cannot run without them
     end        renderables to show at the end of a lesson that passed
     """
@@ -64,7 +65,6 @@ class Around:
     following: str | None = None
     complete: bool = False
     key: str | None = None
-    course: tuple[int, int] | None = None
     needed: RenderableType | None = None
     end: list[RenderableType] = field(default_factory=list)
 
@@ -108,6 +108,7 @@ def tested(report: LessonReport, around: Around) -> Group:
         if verdict.own_checks and verdict.checks_run:
             parts.append(Text("\nyour own checks (they earn no points)"))
             parts += map(_check_line, verdict.own_checks)
+        parts += _printed(groups, report.changed)
         failures = _failures(report, around)
         parts += failures if parts else failures[1:]
     return Group(*parts, *_sum(verdict, around))
@@ -125,15 +126,16 @@ def _exercises(verdict: Verdict, groups: Groups) -> list[RenderableType]:
     """The exercises: right, waiting or unwritten ones on a line each; others with their checks."""
     if verdict.partial:
         return [_exercise(name, checks) for name, checks in groups.items()]
-    right = [name for name, checks in groups.items() if all(c.passed for c in checks)]
+    right = [name for name, checks in groups.items() if not any(c.costs_points for c in checks)]
+    noted = [name for name in right if not all(c.passed for c in groups[name])]
     to_write = [name for name in groups if name in verdict.stubs]
     head = Text(f"{count(len(right), 'exercise')} right", "green")
-    if right and len(right) + len(to_write) == len(groups):  # nothing between the two
+    if right and not noted and len(right) + len(to_write) == len(groups):
         return [head.append(f", {len(to_write)} to write", "dim") if to_write else head]
     parts: list[RenderableType] = [head] if right else []
     waiting: dict[str | None, list[str]] = {}
     for name, checks in groups.items():
-        if name in right or name in to_write:
+        if name in right and name not in noted or name in to_write:
             continue
         if all(c.unwritten or c.waits for c in checks):
             waiting.setdefault(checks[0].waits or checks[0].unwritten, []).append(name)
@@ -172,6 +174,17 @@ def _check_line(check: CheckOutcome) -> Text:
     elif word == "wait":
         remarks += f"  (needs {check.unwritten})"
     return Text.assemble("  ", (word, style), "  ", check.name, (remarks, "dim"))
+
+
+def _printed(groups: Groups, changed: list[str]) -> list[RenderableType]:
+    """What the learner's code of the first changed exercise printed, where its checks pass."""
+    for name in changed:
+        checks = groups.get(name, [])
+        output = next((c.output.strip() for c in checks if c.output.strip()), "")
+        if output and all(check.passed for check in checks):
+            head = Text.assemble((name, "bold"), (" printed", "dim"))
+            return [Text(), head, indented(Text(clipped(output, PRINTED)), 3)]
+    return []
 
 
 def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
@@ -279,13 +292,13 @@ def _sum(verdict: Verdict, around: Around) -> list[RenderableType]:
     lines.append(Pieces([Text.assemble((word, f"bold {style}"), f"  {first}")]))
     lines += _excerpt(verdict)
     lines += [Pieces([line]) for line in more if line]
-    if verdict.answers:
+    if verdict.answers and verdict.passed:
         answers = {f"{verdict.lesson}-{name}": is_ for name, is_ in verdict.answers.items()}
-        lines.append(Pieces([Text(for_a_person(answers), "dim")]))
+        lines.append(Pieces([Text(f"{for_a_person(answers)}. {COMPARE}", "dim")]))
     if around.whole and not verdict.partial:
         groups = _in_order(verdict.checks, [])
         right = sum(not any(c.costs_points for c in checks) for checks in groups.values())
-        lines.append(_bars(right, len(groups), around.course))
+        lines.append(_bar(right, len(groups)))
     if verdict.passed and around.end:
         lines += [Text(), *around.end]
     if verdict.passed and around.following:
@@ -331,18 +344,11 @@ def _excerpt(verdict: Verdict) -> list[RenderableType]:
     return [unbroken(row, indent=4) for row in rows if row[0]]
 
 
-def _bar(done: int, of: int, width: int = 20) -> Text:
-    full = done * width // of if of else 0
-    return Text.assemble(("█" * full, "green"), ("░" * (width - full), "dim"))
-
-
-def _bars(right: int, of: int, course: tuple[int, int] | None) -> Pieces:
-    """How far the learner is in the lesson and in the course."""
-    parts = [Text.assemble("lesson ", _bar(right, of), f" {right} of {count(of, 'exercise')} ")]
-    if course:
-        lessons = f" {course[0]} of {count(course[1], 'lesson')}"
-        parts.append(Text.assemble("course ", _bar(*course), lessons))
-    return Pieces([*parts])
+def _bar(right: int, of: int, width: int = 20) -> Text:
+    """How far the learner is in the lesson."""
+    full = right * width // of if of else 0
+    bar = ("█" * full, "green"), ("░" * (width - full), "dim")
+    return Text.assemble("lesson ", *bar, f" {right} of {count(of, 'exercise')}")
 
 
 def totals(verdicts: list[Verdict]) -> Text:

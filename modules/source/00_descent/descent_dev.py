@@ -19,9 +19,9 @@ draw_goal();
 # and 16 square points on a ring outside it.
 
 # %% [markdown]
-# **You need** Python and about half an hour. **You write** six short functions: a model, a
-# function that measures how wrong the model is, three functions that train the model, and an
-# estimate of how long one training step of a large network would take.
+# **You need** Python and about half an hour. **You write** a model, a function that measures
+# how wrong the model is, the functions that train the model, and an estimate of how long one
+# training step of a large network would take.
 #
 # ## The model
 #
@@ -152,7 +152,8 @@ draw_slope(lambda weight: line_loss([weight, 0.0]), at=0.0);
 #
 # **Task.** Write `numerical_gradient`. The function `f` takes a whole list of numbers. For each
 # number, call `f` twice: with a copy of the list in which only this number is larger by `h`,
-# and with a copy in which only this number is smaller by `h`.
+# and with a copy in which only this number is smaller by `h`. It is the longest function of
+# this lesson. For a list of two numbers, write down its four calls of `f` first.
 
 # %% exercise="numerical-gradient"
 #| export
@@ -321,7 +322,7 @@ def network(parameters, inputs):
 # large depends on the model: for the line, 0.12 was too large, while for this network 0.5
 # works.
 
-# %%
+# %% tags=["payoff"]
 import random
 
 from tinytorch.pictures.descent import draw_learning, ring_examples
@@ -406,3 +407,11 @@ print(f"{days:,.0f} days for one step, on this machine")
 # 3. In PyTorch, a widely used library, `loss.backward()` computes the gradient and
 #    `torch.optim.SGD(...).step()` takes the step. Which of your functions does each of them
 #    replace?
+
+# %% [markdown] tags=["answer"]
+# 1. With `h=1` the gradient is right, because for a parabola the central difference is exact
+#    for every `h`. With `h=1e-15` it is -14.2 in place of -13.83: the two losses differ only in
+#    their last digits, so rounding decides.
+# 2. Only the last one, the bias of the output, changes. All hidden outputs are 0, so no other
+#    parameter has an effect on the loss, and all other derivatives stay 0.
+# 3. `loss.backward()` replaces `numerical_gradient`, and `step()` replaces your `step`.

@@ -51,8 +51,7 @@ print("L =", expression(*point))
 
 # %% [markdown]
 # Predict from the formula: which input changes $L$ the most when it grows a little? Which
-# inputs make $L$ smaller? Your `numerical_gradient` of lesson 00 answers with central
-# differences:
+# inputs make $L$ smaller? `numerical_gradient` of lesson 00 answers with central differences:
 
 # %% tags=["answer", "explained"]
 for name, partial in zip("abcd", numerical_gradient(lambda p: expression(*p), point)):
@@ -312,7 +311,8 @@ for node in (L, f, g):
 # `out = add(a, a)`.
 #
 # **Task.** Write `propagate`, one step of backpropagation. It is the only place in this lesson
-# where the chain rule is applied.
+# where the chain rule is applied. It has few lines, and its idea is the hardest of the lesson,
+# so work out the second prediction on paper before you write the function.
 
 # %% The chain rule at one node exercise="propagate"
 #| export
@@ -763,8 +763,8 @@ def sigmoid(x):
     return record("sigmoid", s, (x,), (s * (1.0 - s),))
 
 # %% [markdown]
-# Your gradient check accepts all of them. Predict: what does it say about `relu` at 0, where
-# the central difference sees both sides of the corner?
+# The gradient check accepts all of them. Predict: what does it say about `relu` at 0, where the
+# central difference sees both sides of the corner?
 
 # %% tags=["answer"]
 print(gradient_check(lambda x, y: (x / y).sin() - 2**x * y.log() + x**y / -y.exp(), 1.5, 0.4))
@@ -805,7 +805,8 @@ shared_generator = random.Random(5)  # for initial weights, when no other genera
 
 # %% [markdown]
 # **Task.** Write what a `Neuron` computes when it is called. Its inputs may be Values or plain
-# numbers. (With three weights and two inputs, `zip` would ignore the third weight.)
+# numbers. (The lengths are compared first, because with three weights and two inputs `zip`
+# would ignore the third weight.)
 
 # %% A neuron exercise="neuron"
 #| export
@@ -834,10 +835,10 @@ class Neuron(Module):
         self.nonlin = nonlin
 
     def __call__(self, x):
-        ### BEGIN SOLUTION
         if len(x) != len(self.w):
             raise ValueError(f"this neuron has {len(self.w)} weights and was called with "
                              f"{len(x)} inputs")
+        ### BEGIN SOLUTION
         total = sum((w * v for w, v in zip(self.w, x)), self.b)
         return total.tanh() if self.nonlin else total
         ### END SOLUTION
@@ -1036,7 +1037,18 @@ compare([one], [shared * k for k in range(25)])
 #    descending `_created` guarantee that?
 # 4. `c.grad` is 7. Say in one sentence what this number tells you about $L$. For which changes
 #    of $c$ is it true?
-#
+
+# %% [markdown] tags=["answer"]
+# 1. A value that is used twice has an effect on the result in two ways, and both count. In `a +
+#    a` the gradient of `a` is 2; overwriting would give 1.
+# 2. The derivative of a result with respect to itself is 1. With 2, every gradient would be
+#    twice as large: the gradient of $2L$.
+# 3. A node passes its gradient on, so the gradient must be complete by then. A result is always
+#    created after its inputs, so in descending order every user of a node comes before it.
+# 4. When $c$ grows by a small amount, $L$ grows by about 7 times that amount. It is true only
+#    for small changes.
+
+# %% [markdown]
 # ## Look back
 #
 # 1. `gradient_check` of `relu` at 0 raises an error. Is one of the two derivatives wrong? What
@@ -1051,3 +1063,14 @@ compare([one], [shared * k for k in range(25)])
 #    operation, `y.backward()` accumulates into `x.grad`, and `torch.autograd.gradcheck` is
 #    `gradient_check`. Gradients of intermediate results are not kept there, unless you call
 #    `y.retain_grad()`. Why not?
+
+# %% [markdown] tags=["answer"]
+# 1. Neither is wrong: `relu` has no derivative at 0. Backward gives 0, and the central
+#    difference averages the slopes of both sides, 0.5; a check could skip points so close to a
+#    corner.
+# 2. Each gradient holds the sum of all gradients so far, which works like a velocity. So the
+#    loss does not settle: it swings, like a weight on a spring without friction.
+# 3. The product gives 0.5 to the power of 59, about 2e-18, and the 60 `tanh` give 0.0003. The
+#    first of 60 layers hardly learns when each layer makes the gradient smaller.
+# 4. They are needed only while the backward pass is there. Keeping them would take as much
+#    memory as all results of the forward pass.

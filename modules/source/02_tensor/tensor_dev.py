@@ -2,20 +2,22 @@
 # # 02. Tensor
 #
 # The picture below shows ten handwritten digits. Above each one is the answer of a neural
-# network, which had not seen these images before. Each image of 8 by 8 pixels is a row of 64
-# numbers, so everything the network does fits in three lines of code: two matrix products, two
-# additions, a maximum with 0, and the index of the largest score. You do not have to understand
-# the code yet, because the chapter explains shapes, axes and the operator `@`.
+# network, which had not seen these images before. For all 359 images it needs about seven
+# million multiplications: one number at a time, as in lesson 01, that would be slow, so we now
+# compute with whole arrays. Each image of 8 by 8 pixels is a row of 64 numbers, and the network
+# is three lines of code. You do not have to understand them yet, because the chapter explains
+# shapes, axes and the operator `@`.
 
 # %% tags=["payoff"]
 #| default_exp core.tensor
 #| export
-import math
+import math  # noqa: F401
 
 import numpy as np
 
 from tinytorch.support.arrays import (
-    as_array, as_result, as_tuple, axes_of, explain_error, permutation)
+    as_array, as_result, as_tuple, axes_of, count_along, explain_error, infer_shape,
+    permutation, refuse_exchange)
 from tinytorch.support.forward import HALF, concatenate_forward, reshape_forward, stack_forward
 from tinytorch.support.missing_names import numpy_names
 from tinytorch.support.tensor_methods import TensorMethods, operand, record, recording
@@ -38,14 +40,13 @@ plt.show()
 
 # %% [markdown]
 # The images, the *weights* (`W1`, `b1`, `W2` and `b2`) and the results are all arrays of
-# numbers. An array library stores arrays and computes with all elements of an array at once. In
-# this chapter you build one on top of NumPy, the class `Tensor`, which at the end runs the
-# network of the picture. In later lessons the same class also computes *gradients*, which a
-# network needs to learn its weights from examples.
+# numbers. In this chapter you build an array library on top of NumPy, the class `Tensor`, which
+# at the end runs the network of the picture. In later lessons the same class also computes
+# *gradients*, as the Values of lesson 01 do.
 #
-# **You need** Python and a little NumPy. **You write** nine short functions: two for strides
-# and broadcasting, the one that runs every operation, two for reductions, two for reshaping and
-# for permuting axes, and two for matrix products.
+# **You need** Python and a little NumPy. **You write** the rules of strides and broadcasting,
+# `apply`, the function that runs every operation, the variance, the transpose, and a matrix
+# product.
 #
 # `tito test` copies the cells that begin with `#| export` or `#| exporti` into your library,
 # `tinytorch/core/tensor.py`. (`exporti` marks names for internal use.) Everything imported from
@@ -72,8 +73,7 @@ for name, array in [("one number", np.array(0.5)), ("one column of W1", W1[:, 0]
 # %% [markdown]
 # A tensor of rank 0 is called a *scalar*, of rank 1 a *vector*, of rank 2 a *matrix*. Because
 # some texts use the word *dimension* for an axis and others for its length, we say axis and
-# length. Two common terms keep the word: an *inner dimension* is a length, a *batch dimension*
-# is an axis.
+# length.
 #
 # ## Row-major order and strides
 #
@@ -141,9 +141,8 @@ draw_strides(x.T, (2, 1), "x.T")
 # position 5 again, which holds 22.
 
 # %% [markdown]
-# **View and copy** are arrays made from another array: a view shares the memory of that array,
-# while a copy has its own. Making a view is quick, even of a large array,
-# but because the memory is shared, writing into a view also changes the original.
+# **View and copy** differ in their memory: a view shares the memory of another array, a copy
+# has its own. Making a view is quick, but writing into it also changes the original.
 #
 # An array is **contiguous** when its elements are in memory in row-major order, without gaps.
 # `x` is contiguous, `x.T` is not. Predict which of `x[:, 1:]`, `x.reshape(3, 2)` and
@@ -156,17 +155,16 @@ for name, result in [("x[:, 1:]", x[:, 1:]), ("x.reshape(3, 2)", x.reshape(3, 2)
           f"contiguous: {result.flags.c_contiguous}")
 
 # %% [markdown]
-# The slice is a view with gaps. `x.T.reshape(6)` is 10, 20, 11, 21, 12, 22, and because no
-# single stride visits the memory of `x` in this order, NumPy has to copy.
+# The slice is a view with gaps. For `x.T.reshape(6)`, however, NumPy has to copy, because no
+# single stride visits the memory of `x` in the order 10, 20, 11, 21, 12, 22.
 #
 # ## Broadcasting
 #
-# In the network at the beginning of the chapter, `images @ W1` has shape (359, 256) and `b1`
-# has shape (256,). Their sum adds the same 256 numbers, a *bias*, to every row.
-# **Broadcasting** is the rule that lets arrays of different shapes take part in one operation.
-# The shapes are aligned at their right ends. A missing length counts as 1. An axis of length 1
-# is repeated to fit the other array, without copying: its stride becomes 0, so that every index
-# leads to the same element.
+# In the network above, `images @ W1` has shape (359, 256) and `b1` has shape (256,). Their sum
+# adds the same 256 numbers, a *bias*, to every row. **Broadcasting** is the rule that lets
+# arrays of different shapes take part in one operation. The shapes are aligned at their right
+# ends. A missing length counts as 1. An axis of length 1 is repeated to fit the other array,
+# without copying: its stride becomes 0, so that every index leads to the same element.
 
 # %%
 from tinytorch.pictures.tensor import draw_broadcasting
@@ -192,8 +190,9 @@ draw_broadcasting(guesses, targets, "-", unwanted)
 # downward. Only the three zeros on the diagonal were wanted; the other six numbers are hatched.
 
 # %% [markdown]
-# The result has nine numbers. Because these shapes do broadcast, no library can catch this bug:
-# compare the shape of a result with the one you expect.
+# The result has nine numbers. Because these shapes do broadcast, no library can catch this bug,
+# and it happens to people who have used NumPy for years. Compare the shape of a result with the
+# one you expect.
 #
 # **Task.** Write `broadcast_shape` for any number of shapes. When shapes do *not* broadcast, it
 # raises an error, and users of your library will read the message of this error.
@@ -237,11 +236,10 @@ for a, b in [((359, 256), (256,)), ((3, 1), (3,)), ((2, 3), (2,))]:
 # %% [markdown]
 # ## The Tensor class
 #
-# Shapes, strides and broadcasting belong to every array library; now we begin our own. A
-# `Tensor` holds a NumPy array in `.data`. The class is given. It inherits its operators and
-# most of its methods from `TensorMethods`; the methods below call functions that you write in
-# this chapter. The attributes `requires_grad`, `grad` and `creator` are for gradients: you can
-# ignore them until lesson 06.
+# Now we begin our own array library. A `Tensor` holds a NumPy array in `.data`. The class is
+# given. It inherits its operators and most of its methods from `TensorMethods`; the methods
+# below call functions that you write in this chapter. The attributes `requires_grad`, `grad`
+# and `creator` are for gradients: you can ignore them until lesson 06.
 
 # %%
 #| export
@@ -288,7 +286,8 @@ class Tensor(TensorMethods):
         return apply(reshape_forward, self, shape=infer_shape(as_tuple(shape), self.size))
 
     def transpose(self, *axes):
-        return transpose(self, *permutation(axes, self.shape))
+        refuse_exchange(axes, self.shape)  # transpose(0, 1), which PyTorch reads as swapaxes
+        return transpose(self, *axes)
 
     T = property(lambda self: transpose(self), doc="The axes reversed: rows become columns.")
 
@@ -326,7 +325,7 @@ def wrap(array):
 # Tensor. It returns arrays and numbers unchanged, turns lists into arrays, and raises TypeError
 # for anything else. `run` does the second step: it calls the NumPy function. If NumPy raises an
 # error, `run` replaces it by one that names the shapes, such as the error of `broadcast_shape`.
-# (For `@` it is the error of `matmul_shape`, your last exercise.) `wrap` does the last step.
+# (For `@` it is the error of `matmul_shape`, which is given.) `wrap` does the last step.
 
 # %%
 #| exporti
@@ -345,9 +344,8 @@ def run(op, arrays, options):
     return out if out.dtype is FLOAT32 else as_result(out, arrays)
 
 # %% [markdown]
-# **Task.** Write `apply`. Replace only the `raise` line, because the given last line must run.
-# It uses the name `arrays` for the tuple of arrays and the name `out` for the result. (The line
-# is explained in lesson 06.)
+# **Task.** Write `apply`. Replace the `raise` line by lines that set `arrays` (a tuple) and
+# `out` (a Tensor). Keep the given last line, which lesson 06 explains.
 
 # %% Applying an operation exercise="apply"
 #| export
@@ -383,7 +381,7 @@ check("apply")
 # All operators work now. For `x - 5`, Python calls `x.__sub__(5)`. For `5 - x`, however, it
 # first asks the number 5, and because a number does not know tensors, it then calls the
 # *reflected* method of the tensor, `x.__rsub__(5)`, which runs `apply(np.subtract, 5, x)`. For
-# `+` the order does not matter. Predict for which of `- * / ** @` it matters.
+# `+` the order does not matter. Predict for which of `- * / ** @` it does.
 
 # %% tags=["answer", "explained"]
 x, square = Tensor([1.0, 2.0, 4.0]), Tensor([[1, 2], [3, 4]])
@@ -397,10 +395,10 @@ for sign, out, exchanged in [("-", 5 - x, x - 5), ("*", 5 * x, x * 5), ("/", 8 /
 #
 # ## Elementwise operations
 #
-# `apply` runs every operation. We try it on the first kind. An **elementwise operation**
-# computes each element of its result from the elements at the same index of its inputs. All
-# arithmetic operators except `@` are elementwise, and so are the methods `exp log sqrt sin cos
-# tanh sigmoid relu clip`. Three elementwise operations with several inputs are also functions:
+# An **elementwise operation** computes each element of its result from the elements at the same
+# index of its inputs. All arithmetic operators except `@` are elementwise, and so are the
+# methods `exp log sqrt sin cos tanh sigmoid relu clip`. Three elementwise operations with
+# several inputs are also functions:
 
 # %%
 #| export
@@ -429,26 +427,15 @@ print(x.relu(), maximum(x, 0.5), 2.0**x, x > 0, sep="\n")
 # %% [markdown]
 # ## Dtypes
 #
-# Every array also has a type of number, which we have not looked at so far. A **dtype** is the
-# type of all elements of an array: integers, floating-point numbers or bools. It also says how
-# many bytes an element takes. While NumPy computes with `float64`, 8 bytes, for networks
-# `float32` is enough: 4 bytes and seven decimal digits. A `Tensor` of Python floats is
-# therefore `float32`. An ndarray keeps its dtype, because you chose it, and a list of integers
-# becomes `int64` (in a browser `int32`).
+# A **dtype** is the type of all elements of an array: integers, floating-point numbers or
+# bools. It also says how many bytes an element takes. While NumPy computes with `float64`, 8
+# bytes, for networks `float32` is enough: 4 bytes and seven decimal digits. A `Tensor` of
+# Python floats is therefore `float32`. An ndarray keeps its dtype, because you chose it, and a
+# list of integers becomes `int64` (in a browser `int32`).
 #
-# Predict which of these NumPy results are `float64`, although no `float64` array went in:
-
-# %% tags=["answer", "explained"]
-single, whole = np.ones(3, "float32"), np.array([1, 2, 3])
-for name, result in [("single * 2.5", single * 2.5), ("single * whole", single * whole),
-                     ("whole / whole", whole / whole), ("np.exp(whole)", np.exp(whole))]:
-    print(f"{name:16} {result.dtype}")
-
-# %% [markdown]
-# Three of the four results are `float64`, so everything computed from them takes twice the
-# memory. In this library, however, a result is `float64` only if an input array was `float64`.
-# If no input was, and NumPy returns `float64` all the same, `as_result` in `run` turns it into
-# `float32`:
+# NumPy returns `float64` for integers divided by integers, so everything computed from such a
+# result would take twice the memory. In this library a result is `float64` only if an input
+# array was. If none was, `as_result` in `run` turns NumPy's `float64` back into `float32`:
 
 # %%
 whole = Tensor([1, 2, 4])
@@ -458,43 +445,14 @@ for result in (whole * 2, whole / 2, whole.exp(), whole > 1):
 # %% [markdown]
 # ## Reductions
 #
-# The second kind of operation makes an array smaller. A **reduction** combines all elements
-# along one or more axes into one: a sum, a mean, a maximum. The reduced axes disappear. The sum
-# of shape (2, 3, 4) along axis 1 has shape (2, 4). With `keepdims=True` it has shape (2, 1, 4),
-# which still broadcasts against the original. Use it to divide each row by its sum.
+# A **reduction** combines all elements along one or more axes into one: a sum, a mean, a
+# maximum. The reduced axes disappear. The sum of shape (2, 3, 4) along axis 1 has shape (2, 4).
+# With `keepdims=True` it has shape (2, 1, 4), which still broadcasts against the original. Use
+# it to divide each row by its sum.
 #
-# A mean is a sum divided by a count. Predict the count for shape (2, 3, 4) along axis 1, along
-# (0, 2), with `axis=None`, and with `axis=()`, which names no axis.
-#
-# **Task.** Write `count_along`, which computes this count for `mean`. `axes_of(axis, ndim)` is
-# given: it turns an int, a tuple or None into a tuple of axes from 0 to ndim - 1, and raises an
-# error if an axis does not exist.
-
-# %% Counting along an axis exercise="count"
-#| export
-def count_along(x, axis=None):
-    """How many elements of `x` go into each element of a reduction along `axis`.
-
-    x        Tensor
-    axis     an int, a tuple of ints (negative ones count from the end), or None for all
-    returns  a Python int
-
-    Raises np.exceptions.AxisError, an IndexError, for an axis that does not exist.
-
-    >>> count_along(Tensor([[1, 2, 3], [4, 5, 6]]), axis=0)
-    2
-
-    Source: the definition of the arithmetic mean.
-    """
-    ### BEGIN SOLUTION
-    count = 1
-    for a in axes_of(axis, x.ndim):
-        count *= x.shape[a]
-    return count
-    ### END SOLUTION
-
-# %% checks="count"
-check("count")
+# A mean is a sum divided by a count, the number of elements that go into each result. The given
+# function `count_along(x, axis)` computes it. Predict the count for shape (2, 3, 4) along axis
+# 1, along (0, 2), with `axis=None`, and with `axis=()`, which names no axis.
 
 # %% tags=["answer", "explained"]
 x = Tensor(np.ones((2, 3, 4)))
@@ -503,14 +461,15 @@ rows = Tensor([[1, 1, 2], [3, 0, 1]])
 print(rows / rows.sum(axis=1, keepdims=True))
 
 # %% [markdown]
-# With `axis=()` each element is its own mean: the count is 1, the product of no lengths.
+# The count is the product of the lengths of the reduced axes. With `axis=()` each element is
+# its own mean, and the count is 1, the product of no lengths.
 #
 # ## Variance
 #
-# One reduction gets its own section, because its best-known formula fails. The *variance* is
-# the mean of the squared distances from the mean. A famous shortcut computes the mean of the
-# squares minus the square of the mean. Predict what it gives for 8000, 8008 and 8016 in
-# float32. The true answer is 42.667.
+# The best-known formula of one reduction fails. The *variance* is the mean of the squared
+# distances from the mean. A famous shortcut computes the mean of the squares minus the square
+# of the mean. Predict what it gives for 8000, 8008 and 8016 in float32. The true answer is
+# 42.667.
 
 # %% tags=["answer"]
 x = Tensor([8000.0, 8008.0, 8016.0])
@@ -524,7 +483,7 @@ print((x * x).mean() - x.mean() * x.mean())
 # distances by n - 1 instead of n. The reason: the mean was computed from the same numbers, so
 # they are a little too close to it. Dividing by n - 1 corrects that on average.
 #
-# **Task.** Write `var` with the distances from the mean.
+# **Task.** Write `var` with the distances from the mean. `count_along(x, axis)` is n.
 
 # %% Variance exercise="var"
 #| export
@@ -555,60 +514,22 @@ check("var")
 # %% [markdown]
 # ## Reshaping
 #
-# An operation often needs the same numbers in another shape. Six elements can have shape (6,),
-# (2, 3), (3, 2) or (1, 6, 1). `reshape` keeps the elements in row-major order and changes the
-# shape and the strides. The result is a view if possible. One length may be given as -1, and
-# `reshape` computes it. Predict the shape of `x.reshape(2, -1, 2)` for 12 elements.
-#
-# **Task.** Write `infer_shape`. It replaces the -1, and raises an error for a shape that does
-# not fit.
+# `reshape` keeps the elements in row-major order and changes the shape and the strides. The
+# result is a view if possible. One length may be given as -1, and `reshape` computes it. Three
+# more methods compute a shape and call `reshape`: `unsqueeze` adds an axis of length 1,
+# `squeeze` removes such axes, and `flatten` joins axes. Predict the shape of `x.reshape(2, -1,
+# 2)` for 12 elements.
 
-# %% Inferring a shape exercise="infer-shape"
-#| export
-def infer_shape(shape, size):
-    """`shape` with its -1 replaced by the length that fits `size` elements.
-
-    shape    tuple of lengths >= 0; at most one may be -1
-    size     how many elements there are
-    returns  tuple of lengths whose product is `size`
-
-    Raises ValueError, with the shape and the size in its text, if no length fits, if several
-    would fit (two -1, or (0, -1) for 0 elements), or if a length is below -1.
-
-    >>> infer_shape((-1, 5), 30)
-    (6, 5)
-
-    Source: the rule of numpy.reshape.
-    """
-    ### BEGIN SOLUTION
-    known = math.prod(n for n in shape if n != -1)
-    full = shape
-    if shape.count(-1) == 1 and known != 0:
-        full = tuple(size // known if n == -1 else n for n in shape)
-    if min(full, default=0) < 0 or math.prod(full) != size:
-        raise ValueError(f"{size} elements do not fit shape {shape}: "
-                         f"the lengths must multiply to {size}, one of them may be -1")
-    return full
-    ### END SOLUTION
-
-# %% checks="infer-shape"
-check("infer-shape")
-
-# %% [markdown]
-# For 12 elements, `x.reshape(2, -1, 2)` has shape (2, 3, 2). Three given methods only compute a
-# shape and call `reshape`: `unsqueeze` adds an axis of length 1, `squeeze` removes such axes,
-# and `flatten` joins axes:
-
-# %%
+# %% tags=["answer"]
 x = Tensor(range(12))
 print(x.reshape(2, -1, 2).shape, x.unsqueeze(0).shape, x.unsqueeze(-1).shape)
 
 # %% [markdown]
 # ## Permuting axes
 #
-# Reshaping never changes the order of the elements, but sometimes the order must change. A
-# photograph is often stored as (height, width, channels): red, green and blue of each pixel,
-# while networks use (channels, height, width). `reshape` gives the right *shape* but mixes the
+# Reshaping never changes the order of the elements, but sometimes it must change. A photograph
+# is often stored as (height, width, channels): red, green and blue of each pixel, while
+# networks use (channels, height, width). `reshape` gives the right *shape* but mixes the
 # channels, because the elements keep their order in memory. `transpose` moves the axes:
 
 # %%
@@ -622,10 +543,8 @@ draw_channels(picture.data)
 # transpose by (2, 0, 1) has the rows 1 2, 20 21 and 300 301, each of one colour.
 
 # %% [markdown]
-# **Task.** Write `transpose`. It turns `axes` into a tuple without negative numbers, raises an
-# error unless each axis is in it once, and calls `apply` with `np.transpose` and the option
-# `axes`. `as_tuple` is given: `as_tuple(axes)` is the same tuple for `transpose(x, 2, 0, 1)`
-# and `transpose(x, (2, 0, 1))`.
+# **Task.** Write the rest of `transpose`. The given lines check the axes: afterwards `axes` is
+# a tuple with each axis once, counted from 0, or () if none was given.
 
 # %% Permuting axes exercise="transpose"
 #| export
@@ -636,7 +555,7 @@ def transpose(x, *axes):
     axes     each axis once, as several ints or one tuple; negative ones count from the end;
              without axes, the order is reversed
     returns  Tensor that shares memory with `x`: the result of apply(np.transpose, x, axes=...)
-             with a tuple of axes without negative ones, which lesson 06 uses
+             with a tuple of axes, which lesson 06 uses
 
     Raises ValueError, with the shape of `x` in its text, unless each axis is named once.
 
@@ -645,11 +564,10 @@ def transpose(x, *axes):
 
     Source: numpy.transpose; PyTorch calls it permute.
     """
+    if axes:
+        axes = permutation(axes, x.shape)
     ### BEGIN SOLUTION
-    order = as_tuple(axes) if axes else tuple(reversed(range(x.ndim)))
-    order = tuple(a + x.ndim if a < 0 else a for a in order)
-    if sorted(order) != list(range(x.ndim)):
-        raise ValueError(f"axes {axes} do not name each axis of shape {x.shape} once")
+    order = axes or tuple(reversed(range(x.ndim)))
     return apply(np.transpose, x, axes=order)
     ### END SOLUTION
 
@@ -665,11 +583,11 @@ print(picture.transpose(2, 0, 1))
 #
 # ## Matrix products
 #
-# In the network at the beginning of the chapter, each number in `hidden` depends on all 64
-# pixels of an image, through a *matrix product*, $c_{ij} = \sum_k a_{ik} b_{kj}$: multiply row
-# i of `a` by column j of `b`, element by element, and add up the products. The **inner
-# dimension** of a matrix product is the number of these products. The rows of the left matrix
-# and the columns of the right one must both have this length.
+# In the network above, each number in `hidden` depends on all 64 pixels of an image, through a
+# *matrix product*, $c_{ij} = \sum_k a_{ik} b_{kj}$: multiply row i of `a` by column j of `b`,
+# element by element, and add up the products. The **inner dimension** of a matrix product is
+# the number of these products. The rows of the left matrix and the columns of the right one
+# must both have this length.
 
 # %%
 from tinytorch.pictures.tensor import draw_matmul
@@ -709,9 +627,10 @@ def matmul_by_broadcasting(a, b):
 check("matmul-by-broadcasting")
 
 # %% [markdown]
-# `a` lacks the last axis, j, and `b` the first, i. The result is right, but expensive: the
-# array of products has $i \cdot k \cdot j$ elements. NumPy's `matmul`, which `@` calls, never
-# builds this array. Predict how many times faster `@` is for shapes (96, 96).
+# `a` lacks the last axis, j, and `b` the first, i. (Most people need a drawing to see it, and
+# that gets better with every use.) The result is right, but expensive: the array of products
+# has $i \cdot k \cdot j$ elements. NumPy's `matmul`, which `@` calls, never builds this array.
+# Predict how many times faster `@` is for shapes (96, 96).
 
 # %% tags=["answer"]
 from timeit import repeat
@@ -724,38 +643,27 @@ print(f"array of products: {96**3 * 4:,} bytes, {slow / fast:.0f} times slower")
 # %% [markdown]
 # ## Batches of matrices
 #
-# Networks multiply many matrices at once. In `(10, 2, 3) @ (10, 3, 4)` there are ten pairs of
-# matrices: the last two axes hold a matrix, the first axis counts them. A **batch dimension**
-# is an axis along which an operation is repeated, for each index separately. For `@`, every
-# axis in front of the last two is a batch dimension. The batch dimensions of both tensors
-# broadcast.
+# In `(10, 2, 3) @ (10, 3, 4)` there are ten pairs of matrices: the last two axes hold a matrix,
+# the first axis counts them. A **batch dimension** is an axis along which an operation is
+# repeated, for each index separately. For `@`, every axis in front of the last two is a batch
+# dimension. The batch dimensions of both tensors broadcast.
 #
 # A tensor of rank 1 on the left counts as a matrix with one row, and on the right as a matrix
 # with one column. The result does not have this added axis of length 1: (3,) @ (3, 4) has shape
 # (4,).
 #
-# Predict the shapes of (5, 1, 2, 3) @ (4, 3, 7) and of (3,) @ (4, 3, 7).
-#
-# **Task.** Write `matmul_shape`. When the shapes do not fit, users of `@` will see the error
-# that your function raises.
+# The function below is given. When shapes do not fit, users of `@` see its errors. Predict the
+# shapes of (5, 1, 2, 3) @ (4, 3, 7) and of (3,) @ (4, 3, 7).
 
-# %% The shape of a matrix product exercise="matmul-shape"
+# %%
 #| export
 def matmul_shape(a, b):
-    """The shape of `x @ y` for tensors of shapes `a` and `b`.
-
-    a, b     tuples: (k,) or (..., i, k), and (k,) or (..., k, j)
-    returns  tuple: batch + (i, j), without i when `a` has rank 1, without j when `b` has rank 1
-
-    Raises ValueError, with both shapes in its text, for rank 0, if the inner dimensions differ,
-    or if the batch dimensions do not broadcast.
+    """The shape of `x @ y` for tensors of shapes `a` and `b`, tuples. Raises ValueError, with
+    both shapes in its text, if they do not fit.
 
     >>> matmul_shape((10, 2, 3), (10, 3, 4))
     (10, 2, 4)
-
-    Source: Python Enhancement Proposal 465, "Semantics".
     """
-    ### BEGIN SOLUTION
     if not a or not b or a[-1] != b[-2:][0]:
         raise ValueError(
             f"cannot multiply shape {a} by {b}: the last length of the left shape must equal "
@@ -766,10 +674,6 @@ def matmul_shape(a, b):
         raise ValueError(f"cannot multiply shape {a} by {b}: batch {error}") from None
     rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
     return batch + rows + columns
-    ### END SOLUTION
-
-# %% checks="matmul-shape"
-check("matmul-shape")
 
 # %% tags=["answer"]
 print(matmul_shape((5, 1, 2, 3), (4, 3, 7)), matmul_shape((3,), (4, 3, 7)))
@@ -781,12 +685,12 @@ except ValueError as error:
 # %% [markdown]
 # ## Indexing: slices, masks and gathering
 #
-# So far, operations used whole arrays. Now we select parts of them. **Slicing** selects a
-# regular part of an axis, `x[2:10:2]`, and returns a view. A **mask** is an array of True and
-# False that selects the elements where it is true: `x[x > 0]`. To **gather** is to select
-# elements by an array of indices, in any order and as often as you like: `x[[2, 0, 2]]`. Masks
-# and gathering copy, because their elements can lie anywhere in memory. A Tensor can also be a
-# mask or an array of indices. Indexing is given. Predict what these four select:
+# **Slicing** selects a regular part of an axis, `x[2:10:2]`, and returns a view. A **mask** is
+# an array of True and False that selects the elements where it is true: `x[x > 0]`. To
+# **gather** is to select elements by an array of indices, in any order and as often as you
+# like: `x[[2, 0, 2]]`. Masks and gathering copy, because their elements can lie anywhere in
+# memory. A Tensor can also be a mask or an array of indices. Indexing is given. Predict what
+# these four select:
 
 # %% tags=["answer"]
 x = Tensor([5.0, -1.0, 7.0, -2.0])
@@ -795,8 +699,8 @@ print(x[1:3], x[x > 0], x[[2, 0, 2]], x[::-1][0], sep="\n")
 # %% [markdown]
 # ## Joining tensors
 #
-# After selecting parts of a tensor, the opposite: putting tensors together. `concatenate` joins
-# tensors along an axis that they have, `stack` along a new one. Both are given:
+# `concatenate` joins tensors along an axis that they have, `stack` along a new one. Both are
+# given:
 
 # %%
 #| export
@@ -810,16 +714,15 @@ def concatenate(tensors, axis=0):
 def stack(tensors, axis=0):
     """Join tensors of one shape along a new axis.
 
-    >>> stack([Tensor([1, 2]), Tensor([3, 4])], axis=1)
-    Tensor([[1, 3],
-            [2, 4]])
+    >>> stack([Tensor([1, 2]), Tensor([3, 4])]).shape
+    (2, 2)
     """
     return apply(stack_forward, *tensors, axis=axis)
 
 # %% [markdown]
 # ## The network, on your own tensors
 #
-# Back to the digits. This is the same network, written with your class:
+# This is the network of the first picture, written with your class:
 
 # %% tags=["payoff"]
 weights = [Tensor(part) for part in (W1, b1, W2, b2)]
@@ -838,13 +741,44 @@ draw_digits(images[10:20], answers[10:20], labels[10:20]);  # alt: The ten digit
 # ## Look back
 #
 # 1. `x.T.reshape(-1)` and `x.reshape(-1)` give different orders. Only one of them can be a view
-#    of `x`. Which, and how do you see it in the strides? Check with `np.shares_memory`.
+#    of `x`. Which, and how do you see it in the strides?
+
+# %% tags=["answer", "explained"]
+x = np.array([[10, 11, 12], [20, 21, 22]])
+for name, flat in (("x.T.reshape(-1)", x.T.reshape(-1)), ("x.reshape(-1)", x.reshape(-1))):
+    print(f"{name:16} {flat} view: {np.shares_memory(flat, x)}")
+
+# %% [markdown]
+# A vector has one stride. `x.reshape(-1)` visits the memory of `x` in steps of 1. For
+# `x.T.reshape(-1)` the steps would be 3, -2, 3, -2, 3, so NumPy copies.
+#
 # 2. Time `x + 1`, and for the addition alone `x.data + 1`, for tensors of 1, 100, 10,000 and
 #    1,000,000 elements. Up to which size does the rest of `apply` take longer than the
 #    addition? What follows for small networks?
+
+# %% tags=["answer", "explained"]
+for size in (1, 100, 10_000, 1_000_000):
+    x = Tensor(np.ones(size, "float32"))
+    whole = min(repeat(lambda: x + 1, number=20))
+    alone = min(repeat(lambda: x.data + 1, number=20))
+    print(f"{size:9,} elements: x + 1 takes {whole / alone:.1f} times as long as the addition")
+
+# %% [markdown]
+# Where the factor is above 2, the rest of `apply` takes longer than the addition. The rest
+# takes the same time for any size, so a small network spends most of its time on it. Give such
+# a network many examples at once.
+#
 # 3. `guesses - targets` of shapes (3, 1) and (3,) was an accident that broadcasting allowed.
 #    Invent a stricter rule that does not allow it. Which useful line of this chapter would your
 #    rule not allow either?
+
+# %% tags=["answer", "explained"]
+rows = Tensor([[1, 1, 2], [3, 0, 1]])
+print(rows.shape, "divided by", rows.sum(axis=1, keepdims=True).shape)
+
+# %% [markdown]
+# For example: a missing axis is repeated, an axis of length 1 is not. This rule also refuses to
+# divide each row by its sum.
 #
 # In PyTorch: `torch.tensor`, `x.stride()` (in elements, as yours; NumPy counts bytes),
 # `x.is_contiguous()`, `torch.broadcast_shapes`, `x.permute` for `transpose`,

@@ -40,9 +40,9 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 # write what every deep-learning library needs: code that finds all parameters of a network,
 # saves them and loads them.
 #
-# **You need** 02 (Tensor); 03 (Activations) explains why there are activation functions
-# between layers. **You write** `linear`, two initializations, `Dense`, `Sequential`,
-# `named_parameters`, `state_dict`, `load_state_dict` and `Dropout`.
+# **You need** 02 (Tensor); 03 (Activations) explains why there are activation functions between
+# layers. **You write** `linear`, initializations, `Dense`, `Sequential`, `named_parameters`,
+# `state_dict`, `load_state_dict` and `Dropout`.
 
 # %% [markdown]
 # ## Fully connected layers
@@ -151,7 +151,7 @@ print(linear(x, Tensor(np.full((2, 4), 0.5, "float32"))))
 # %% [markdown]
 # The outputs of a layer, after the activation function, are called its *activations*. The next
 # function passes random inputs through twenty random layers of 100 numbers each, and measures
-# the standard deviation of the activations of each layer. It uses your `linear`.
+# the standard deviation of the activations of each layer. It uses `linear`.
 
 # %%
 def activation_stds(std, activation, layers=20, width=100):
@@ -707,7 +707,9 @@ check("children")
 #
 # So each object is listed only once.
 #
-# **Task.** Write `traverse`. `seen` holds the `id` of every object found so far.
+# **Task.** Write `traverse`. `seen` holds the `id` of every object found so far. This is the
+# hardest function of the lesson, because it calls itself. Draw a small network first, and
+# number its objects in the order in which they should be listed.
 
 # %% All submodules exercise="traverse"
 #| export
@@ -922,9 +924,10 @@ print(held, a is held, a is b)
 # `a[...] = b` writes into the existing array, which `held` shares. `a = b` only makes `a`
 # another name of the array `b`.
 #
-# **Task.** Write `load_state_dict`. The dtype can also be wrong. Convert with `astype(dtype,
-# casting="same_kind")`: it raises TypeError where plain `astype` would turn 0.5 into 0. Convert
-# everything before you write anything, so that an error leaves the module unchanged.
+# **Task.** Write `load_state_dict`. The given lines compare the keys. The dtype can also be
+# wrong. Convert with `astype(dtype, casting="same_kind")`: it raises TypeError where plain
+# `astype` would turn 0.5 into 0. Convert everything before you write anything, so that an error
+# leaves the module unchanged.
 
 # %% Loading a state dict exercise="load"
 #| export
@@ -949,10 +952,10 @@ def load_state_dict(module, state):
     Source: torch.nn.Module.load_state_dict; numpy.can_cast explains "same_kind".
     """
     check_state_dict(state)
-    ### BEGIN SOLUTION
     problems = incompatible_keys(module, state)
     if problems:
         raise ValueError(f"nothing was loaded: {'; '.join(problems)}")
+    ### BEGIN SOLUTION
     own = [(path, part) for path, part in traverse(module)
            if isinstance(part, Tensor) and part.creator is None]
     new = {path: np.array(state[path]).astype(part.dtype, casting="same_kind")
@@ -1153,3 +1156,12 @@ for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
 # in attributes only; for a list or dict of them it has `torch.nn.ModuleList` and
 # `torch.nn.ModuleDict`. A tensor becomes a buffer only through `register_buffer`, or as a
 # `torch.nn.Buffer`.
+
+# %% [markdown] tags=["answer"]
+# 1. All hidden units stay copies of each other: only the weights of different inputs, and those
+#    of different outputs, become different. A bias of 0 is no problem, because the weights of
+#    two units differ from the start.
+# 2. Hardly: with fan-out, the standard deviation doubles from 200 to 50 inputs and halves again
+#    from 50 to 200, and does not grow with the depth.
+# 3. It is large where the answer depends on which units are left, for example near the decision
+#    boundary. Gal and Ghahramani (2016) use it as a measure of uncertainty.

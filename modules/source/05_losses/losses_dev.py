@@ -47,8 +47,8 @@ axes.text(1.2, 0.6, "yes");
 # derivative is 0.
 #
 # **You need** 02 (Tensor) and 03 (Activations). **You write** `mse_loss`,
-# `binary_cross_entropy_with_logits`, `cross_entropy` and `CrossEntropyLoss`, and the functions
-# that check their inputs. The losses of logits must be correct even for logits of 1000.
+# `binary_cross_entropy_with_logits`, `cross_entropy` and `CrossEntropyLoss`. The functions that
+# check their inputs are given. The losses of logits must be correct even for logits of 1000.
 
 # %% [markdown]
 # ## Mean squared error
@@ -79,8 +79,9 @@ print(np.array([3], "uint8") - np.array([5], "uint8"))
 # %% [markdown]
 # A `uint8` cannot be negative, so -2 becomes 256 - 2.
 #
-# Both accidents are easy to prevent before anything is computed. `as_float_tensor` is given: it
-# converts integers to `float32` and leaves floating-point tensors as they are.
+# Both accidents are easy to prevent before anything is computed, with two functions that are
+# given. `as_float_tensor` converts integers to `float32` and leaves floating-point tensors as
+# they are.
 
 # %%
 #| exporti
@@ -91,11 +92,12 @@ def as_float_tensor(x):
     return x if x.dtype.kind == "f" else Tensor(x.data.astype(np.float32))
 
 # %% [markdown]
-# **Task.** Write `as_target`, which prepares the target. A target can be a list, an array or a
-# tensor of any dtype. It is converted to the dtype of the prediction, because otherwise one
-# `float64` target would double the memory of everything computed from it.
+# `as_target` prepares the target, which can be a list, an array or a tensor of any dtype. It
+# refuses a target of another shape than the prediction's, and converts the target to the dtype
+# of the prediction, because otherwise one `float64` target would double the memory of
+# everything computed from it.
 
-# %% Checking a target exercise="target"
+# %%
 #| export
 def as_target(prediction, target):
     """`target` as an array that can be compared with `prediction` elementwise.
@@ -114,7 +116,6 @@ def as_target(prediction, target):
     Source: PyTorch only warns: "Using a target size (...) that is different to the input size
     (...)".
     """
-    ### BEGIN SOLUTION
     target = Tensor(target).data
     if target.shape != prediction.shape:
         raise ValueError(f"the prediction has shape {prediction.shape}, the target "
@@ -122,10 +123,6 @@ def as_target(prediction, target):
                          "compare predictions with the targets of other examples\nif both "
                          f"hold the same examples, write target.reshape{prediction.shape}")
     return target.astype(prediction.dtype)
-    ### END SOLUTION
-
-# %% checks="target"
-check("target")
 
 # %% [markdown]
 # ## Reduction
@@ -143,12 +140,10 @@ with np.errstate(invalid="ignore"):
     print(Tensor(np.zeros((0, 3), "float32")).mean())
 
 # %% [markdown]
-# 0 / 0 is `nan`, and one training step with it makes every weight `nan`. So `reduce_losses` has
-# to refuse an empty batch.
-#
-# **Task.** Write `reduce_losses`.
+# 0 / 0 is `nan`, and one training step with it makes every weight `nan`. So `reduce_losses`,
+# which is given, refuses an empty batch.
 
-# %% Reducing the losses of a batch exercise="reduction"
+# %%
 #| export
 def reduce_losses(losses, reduction="mean"):
     """One number for many losses, or the losses themselves.
@@ -167,7 +162,6 @@ def reduce_losses(losses, reduction="mean"):
 
     Source: the parameter `reduction` of the losses in torch.nn.functional.
     """
-    ### BEGIN SOLUTION
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"reduction is 'mean', 'sum' or 'none', not {reduction!r}")
     if reduction == "none":
@@ -178,10 +172,6 @@ def reduce_losses(losses, reduction="mean"):
         raise ValueError(f"an empty batch has no mean loss: the losses have shape "
                          f"{losses.shape}")
     return losses.mean()
-    ### END SOLUTION
-
-# %% checks="reduction"
-check("reduction")
 
 # %% [markdown]
 # **Task.** Write `mse_loss`. You have one function for the prediction, one for the target and
@@ -262,7 +252,8 @@ for z, *row in zip(logits, unclipped, clipped_12, clipped_7):
 # digits were lost in the sigmoid, and clipping cannot restore them.
 
 # %% [markdown]
-# So do not compute $p$ at all. Insert the formula of the sigmoid into the loss and simplify:
+# So do not compute $p$ at all. Insert the formula of the sigmoid into the loss and simplify. Do
+# this once on paper, because the code afterwards is only one line:
 #
 # $$-y \log p - (1 - y) \log(1 - p) = \log(1 + e^z) - zy.$$
 #
@@ -272,7 +263,7 @@ for z, *row in zip(logits, unclipped, clipped_12, clipped_7):
 
 # %% [markdown]
 # One problem is left: the derivative at $z = 0$, where untrained networks start. The derivative
-# of the loss is $p - y$, so at 0 it must be $1/2 - y$. Your formula has three parts. At 0, the
+# of the loss is $p - y$, so at 0 it must be $1/2 - y$. The formula has three parts. At 0, the
 # part $-zy$ contributes $-y$. The logarithm contributes 0, because `abs` has the derivative 0
 # there by convention. So $\max(z, 0)$ must contribute 1/2.
 #
@@ -282,7 +273,7 @@ for z, *row in zip(logits, unclipped, clipped_12, clipped_7):
 # %% [markdown]
 # A target can also be a probability, such as 0.9. A target outside 0 to 1 is a mistake. The
 # most common one is -1 for "no": with it the loss falls below 0, without limit. The check for
-# this is given; you will write a similar one later.
+# this is given.
 
 # %%
 #| exporti
@@ -376,10 +367,10 @@ for name, loss, look, place in (("cross-entropy", cross_entropy_of_yes, "C0-", (
 # go to 0 at the right.
 
 # %% [markdown]
-# Now train with your own losses: start at $z = -8$ and repeat steps of size 1 against the
+# Now train with both losses: start at $z = -8$ and repeat steps of size 1 against the
 # derivative until "yes" is the likelier answer. These are the steps of the first picture:
 
-# %%
+# %% tags=["payoff"]
 def steps_until_yes(loss, z=-8.0):
     """How many steps of size 1 against the derivative take the logit z above 0."""
     for step in range(5000):
@@ -478,8 +469,8 @@ except IndexError as error:
 # %% [markdown]
 # The label -1 raises no error: the network would learn "unknown" as the last class.
 #
-# We therefore check labels before we use them. The check of their dtype and shape is given, and
-# its docstring says what it refuses.
+# We therefore check labels before we use them. Two checks are given: `as_labels` checks dtype
+# and shape, and its docstring says what it refuses.
 
 # %%
 #| exporti
@@ -516,11 +507,11 @@ def as_labels(labels, shape):
     return labels if labels.size else labels.astype(np.int64)  # [] is float64 to NumPy
 
 # %% [markdown]
-# **Task.** Write `check_labels`, which checks the values of the labels. It is similar to
-# `check_probabilities`. A batch may hold ten thousand labels, so the error says *which* label
-# is wrong and *where* it is.
+# `check_labels` checks the values of the labels, as `check_probabilities` does for targets. A
+# batch may hold ten thousand labels, so the error says *which* label is wrong and *where* it
+# is.
 
-# %% Checking labels exercise="labels"
+# %%
 #| export
 def check_labels(labels, shape):
     """Raise ValueError unless every label is a class of logits with this shape: 0 to
@@ -541,17 +532,12 @@ def check_labels(labels, shape):
 
     Source: torch.nn.functional.cross_entropy, whose error is "Target 3 is out of bounds."
     """
-    ### BEGIN SOLUTION
     bad = (labels < 0) | (labels >= shape[-1])
     if bad.any():
         index = tuple(np.argwhere(bad)[0].tolist())
         raise ValueError(f"label {labels[index]} at {index} is no class: logits of shape "
                          f"{shape} have classes 0 to {shape[-1] - 1} (labels have shape "
                          f"{labels.shape})")
-    ### END SOLUTION
-
-# %% checks="labels"
-check("labels")
 
 # %% [markdown]
 # ## The logit of the true class
@@ -731,12 +717,12 @@ def cross_entropy(logits, labels, *, reduction="mean", label_smoothing=0.0):
 
     Source: Bishop, Pattern recognition and machine learning (2006), section 4.3.4.
     """
+    if not 0 <= label_smoothing <= 1:
+        raise ValueError(f"label_smoothing is a share from 0 to 1, not {label_smoothing}")
     ### BEGIN SOLUTION
     logits = as_float_tensor(logits)
     labels = as_labels(labels, logits.shape)
     check_labels(labels, logits.shape)
-    if not 0 <= label_smoothing <= 1:
-        raise ValueError(f"label_smoothing is a share from 0 to 1, not {label_smoothing}")
     losses = apply(cross_entropy_forward, logits, labels=labels,
                    smoothing=float(label_smoothing))
     return reduce_losses(losses, reduction)
@@ -1005,3 +991,13 @@ print(f"entropy of the answers: {entropy:.3f}")
 # `cross_entropy`, and the classes under the same names. There the classes are the *second*
 # axis, labels must be `int64` or `uint8`, and rows with the label -100 are left out
 # (`ignore_index`).
+
+# %% [markdown] tags=["answer"]
+# 1. 2.303 is ln 10: the model gives each of ten classes the same probability, so it has learned
+#    nothing. A loss of 14 means confident wrong answers, because the first logits are too
+#    large.
+# 2. The best that probabilities can do is 1 for the right class and 0 for the others: 0.551 for
+#    3 classes, 5.909 for 1,000. Training stops at these values, with probabilities that are far
+#    from the right ones after the second softmax.
+# 3. For every pair of logits whose difference is the one logit, such as (0, z): the sigmoid of
+#    z is the softmax of (0, z). Both losses of z = 1.7 for the second class are 0.1678.

@@ -2,8 +2,8 @@
 # # 06. Autograd
 #
 # A network with 337 parameters separates two half-moons of points. The derivatives of its loss
-# were worked out on paper and written down in NumPy (in `tinytorch/pictures/autograd.py`), so
-# with another activation function, or another loss, they would be wrong.
+# were worked out on paper and written down in NumPy, so with another activation function, or
+# another loss, they would be wrong.
 
 # %% tags=["payoff"]
 from tinytorch.pictures.autograd import forward, plot_decision, train_by_hand, two_moons
@@ -16,42 +16,31 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 
 # %% [markdown]
 # **Automatic differentiation**, *autograd* for short, computes the exact derivatives of a
-# program by applying the chain rule to each of its operations, so you need not derive a
-# gradient by hand again. In this chapter you write it for tensors, in *reverse mode* or
-# *backpropagation*, which computes all derivatives of a loss in about twice the time of the
-# loss. At the end, your autograd trains a network like the one in the picture. Because nothing
-# in its code refers to that network, it works for any other.
+# program by applying the chain rule to each of its operations. This chapter is lesson 01 again,
+# for arrays: a graph of operations, a rule for each operation, and one *backward pass*, which
+# computes all derivatives of a loss in about twice the time of the loss. At the end, your
+# autograd trains a network like the one in the picture, and nothing in its code refers to that
+# network. The layers and losses of lessons 04 and 05 learn without a changed line.
 #
 # **You need** 01, which did this for single numbers, 02 (Tensor) and 05 (losses); for the last
 # section also 03 (activations) and 04 (layers). **You write** the rules of the operations, the
-# backward pass, a gradient check, `no_grad` and `Function`. (The names imported next are
-# explained where they are used; `tinytorch.support.forward` has operations on arrays.)
+# backward pass, and `no_grad`.
 
 # %%
 #| default_exp core.autograd
 #| export
-import contextlib
-import copy
-
 import numpy as np
 
-from tinytorch.core.losses import cross_entropy_forward
-from tinytorch.core.tensor import Tensor, Variable, apply, axes_of, operand, recording
+from tinytorch.core.tensor import Tensor, Variable, apply, operand
 from tinytorch.support import derivatives
-from tinytorch.support.arrays import is_exclusive, sum_in_place
-from tinytorch.support.derivatives import FREED, FunctionMethods, Rules, masked
-from tinytorch.support.forward import (clip_forward, max_forward, min_forward, power,
-                                       relu_forward, reshape_forward, sigmoid_forward,
-                                       sum_forward, take_forward)
 from tinytorch.support.graph_drawing import draw_graph
 
 # %% [markdown]
 # ## Recording operations
 #
-# To compute gradients, we must know how each number was computed. In lesson 02, the last line
-# of `apply` was given: it calls `record(out, op, inputs, arrays, options)`. If an input
-# requires a gradient, `record` sets `out.requires_grad = True` and gives `out` a `creator` with
-# these fields:
+# The last line of `apply` in lesson 02 calls `record(out, op, inputs, arrays, options)`. If an
+# input requires a gradient, `record` sets `out.requires_grad = True` and gives `out` a
+# `creator` with these fields:
 #
 # - `op`, `options`: the operation and its options;
 # - `inputs`: the Tensors, numbers or arrays that it was called with;
@@ -97,18 +86,17 @@ while z.creator is not None:
 # input number. For `exp` of a million numbers it has $10^{12}$ entries, nearly all of them 0.
 #
 # We never build it. The *upstream gradient* `g` is the gradient of the loss with respect to the
-# output of an operation. Backpropagation needs only the product of `g` and the Jacobian $J$.
-# The **vector-Jacobian product** (VJP) $g^T J$ is the gradient of the loss with respect to the
-# input of the operation. ($g$ is a column, so $g^T$ is a row.) For `exp`, each output depends
-# on one input only, and the derivative of `exp` is `exp` itself, that is `out`. So the VJP is
-# `g * out`, elementwise: a million multiplications.
+# output of an operation. The **vector-Jacobian product** (VJP) $g^T J$ is the gradient of the
+# loss with respect to the input of the operation. ($g$ is a column, so $g^T$ is a row.) For
+# `exp`, each output depends on one input only, and the derivative of `exp` is `exp` itself,
+# that is `out`. So the VJP is `g * out`, elementwise: a million multiplications.
 #
 # So each operation gets a small function for each of its inputs, the *rule* of this input,
 # which computes the VJP. A table holds the rules of all operations:
 
 # %%
 #| export
-table = Rules()
+table = derivatives.Rules()
 deferred_rules = table.deferred_rules
 
 
@@ -120,8 +108,7 @@ def derivative(op, *rules, together=None):
               gradient for this input, or None instead if the input has no derivative. g is the
               gradient of the result `out`; arrays and options are what `op` was called with
     together  instead of `rules`: one function of the same arguments that returns a list with a
-              gradient (or None) for each input. It is used where the number of inputs varies,
-              or where gradients share a computation
+              gradient (or None) for each input
 
     A rule changes no array that it is given (others use them), and returns float32 if its
     inputs are float32. It does not sum over the copies of a broadcast input: that comes later.
@@ -137,8 +124,7 @@ def derivative(op, *rules, together=None):
 #
 # Predict for the four rules of `a - b` and `a / b`: which contain a minus? Which can use `out`?
 #
-# **Task.** Write the rules of the five operations. (`@deferred_rules` calls your function when
-# an operation first needs its rule, so you can import the package before you write it.)
+# **Task.** Write the rules of the five operations. (Ignore `@deferred_rules`.)
 
 # %% The rules of arithmetic exercise="arithmetic"
 #| export
@@ -182,28 +168,20 @@ for name, rule in zip("xy", table.rules_of(z, g)):
 # So the backward pass handles `h` after everything that was computed *from* it.
 #
 # The order is the *topological order* of lesson 01: `z` first, and every result before the
-# results that it was computed from. The function for tensors is given. It works like yours:
-# collect the results, each once, and sort them so that the newest comes first;
-# `creator.created` counts the operations. A leaf has no rule to apply, so leaves are left out.
+# results that it was computed from. The function for tensors is given: it collects the results,
+# each once, and sorts them so that the newest comes first. Leaves have no rule and are left
+# out.
 
 # %%
 #| export
 def topological_order(root):
-    """All results that `root` was computed from, in an order for backpropagation.
-
-    root     Tensor
-    returns  list of the Tensors that have a creator, each once: `root` first, and every result
-             before the results that it was computed from; empty when `root` has no creator
-
-    Works without recursion: a loss can be 100,000 operations deep, and Python allows only
-    1,000 nested calls.
+    """All results that `root` was computed from, each once: `root` first, and every result
+    before the results that it was computed from.
 
     >>> x = Variable(2.0)
     >>> y = x * x
     >>> [float(t) for t in topological_order(y + y * y)]
     [20.0, 16.0, 4.0]
-
-    Source: Cormen et al., Introduction to algorithms (3rd edition, 2009), section 22.4.
     """
     created, stack = {}, [root]
     while stack:
@@ -234,15 +212,17 @@ print("a:", for_a, " b:", for_b)
 #
 # `propagate` does one step of the backward pass. It takes one result, `node`, and its complete
 # gradient `g`, calls the rules of its operation, and accumulates what they return. Many inputs
-# need no gradient (a batch of images, a constant 0.1), and their rules are not called. A dense
-# layer needs three matrix products: one in the forward pass, and in the backward pass one for
-# the gradient of the weights and one for the gradient of the input, which the first layer of a
-# network can leave out.
+# need no gradient (a batch of images, a constant 0.1), and their rules are not called. The
+# first layer of a network does not need the gradient of its input, so that matrix product is
+# not computed.
 #
 # `match_input` is given. It changes a gradient to the dtype and shape of the input:
 
 # %%
 #| exporti
+from tinytorch.support.arrays import sum_in_place
+
+
 def match_input(g, data, op=None):
     """The gradient `g` in the shape and dtype of `data`. Errors name the operation `op`."""
     if getattr(g, "shape", None) != data.shape:
@@ -254,9 +234,10 @@ def match_input(g, data, op=None):
     return g.astype(data.dtype)
 
 # %% [markdown]
-# **Task.** Write `accumulate` and the loop of `propagate`. `table.rules_of(node, g)` returns
-# the rules of the operation that computed `node`, one for each input. (`x * x` has two inputs,
-# both the same tensor, and two rules.)
+# **Task.** Write `accumulate` and the loop of `propagate`. There `made` is the creator of
+# `node`, and `table.rules_of(node, g)` returns the rules of its operation, one for each input.
+# (`x * x` has two inputs, both the same tensor, and two rules. The course's solution adds with
+# `sum_in_place`, a faster `+`; you need not.)
 
 # %% Propagating gradients exercise="propagate"
 #| export
@@ -320,13 +301,18 @@ check("propagate")
 #
 # The backward pass starts with the gradient of the output, which the caller gives (1 for a
 # loss), and calls `propagate` for each result in topological order. At the end the dictionary
-# holds only the gradients of leaves.
+# holds only the gradients of leaves. This function is the heart of every deep-learning library,
+# and it is short.
 #
 # A node keeps all arrays that went into its operation. To free this memory early, `grad`
 # replaces the creator of each node by the constant `FREED` once the node has been propagated. A
 # second pass through a freed graph raises an error, while `retain_graph=True` frees nothing.
 #
-# **Task.** Write `grad`. (Its name is that of `torch.autograd.grad`.)
+# **Task.** Write `grad`, named like `torch.autograd.grad`.
+
+# %%
+#| exporti
+from tinytorch.support.derivatives import FREED
 
 # %% The backward pass exercise="backward"
 #| export
@@ -338,9 +324,9 @@ def grad(output, gradient, retain_graph=False):
     retain_graph  False: set the creator of each result to FREED right after its turn
     returns       dict from each leaf to its gradient, an ndarray; no `.grad` is changed
 
-    Each result has one turn, after all results that were computed from it. Its gradient is then
-    complete, and is propagated. If all rules through which a gradient could reach a result are
-    None, it has no gradient: it is not propagated, only freed.
+    Each result has one turn, after all results that were computed from it. If all rules through
+    which a gradient could reach a result are None, it has no gradient: it is not propagated,
+    only freed.
 
     >>> x, y = Variable(2.0), Variable(7.0)
     >>> gradients = grad(x * y, np.float32(1))
@@ -380,11 +366,10 @@ draw_graph(z, x=x, y=y)
 #
 # A wrong rule raises no error; the network just trains badly, perhaps for weeks. A **gradient
 # check** compares the gradient of the backward pass with a *finite difference*: it changes one
-# input a little and measures how the output changes, without any rule. How little? Lesson 03
-# compared steps for $x^3$. The next picture shows two errors for $e^x$ at 1: of the one-sided
-# difference $(f(x + h) - f(x)) / h$ and of the central difference of lesson 00,
-# $(f(x + h) - f(x - h)) / (2h)$. Predict the best step $h$ for each. (The step becomes smaller
-# to the right.)
+# input a little and measures how the output changes. How little? The next picture shows two
+# errors for $e^x$ at 1: of the one-sided difference $(f(x + h) - f(x)) / h$ and of the central
+# difference of lesson 00, $(f(x + h) - f(x - h)) / (2h)$. Predict the best step $h$ for each.
+# (The step becomes smaller to the right.)
 
 # %% tags=["answer", "explained"]
 from tinytorch.pictures.drawing import panel
@@ -405,32 +390,18 @@ axes.invert_xaxis();
 
 # %% [markdown]
 # Small steps are bad because the difference of two nearly equal numbers loses digits (as in the
-# variance of lesson 02), and large steps because the function curves. The central difference
-# cancels the curvature. With $h = 10^{-5}$ in float64 about ten of its digits are right; in
-# float32 only about two would be.
+# variance of lesson 02), and large steps because the function curves. With $h = 10^{-5}$ in
+# float64 about ten digits of a central difference are right; in float32 only about two would
+# be.
 #
-# The check is given. It takes the central difference for one element of one array at a time.
-# If the result has several elements, they are multiplied by random weights and summed. With
-# weights of 1 the upstream gradient would be the same for all elements, and a rule that returns
-# the gradients of the elements in the wrong order would pass.
+# The check is given. It takes the central difference for one element at a time. If the result
+# has several elements, they are multiplied by random weights and summed: with weights of 1 a
+# rule that returns gradients in the wrong order would pass.
 
 # %%
 #| export
 def central_difference(f, arrays, n, at, step=1e-5):
-    """The partial derivative of f(*arrays) with respect to the element arrays[n][at].
-
-    f        a function of arrays that returns one number
-    arrays   list of float64 ndarrays; changed in place during the call, and afterwards exactly
-             as they were
-    n, at    which array, and which element of it, a tuple of ints
-    step     how far to change the element, up and down
-    returns  a number
-
-    >>> round(central_difference(lambda x: (x**3).sum(), [np.array([1.0, 2.0])], 0, (1,)), 6)
-    12.0
-
-    Source: Griewank and Walther, Evaluating Derivatives (2008), section 1.
-    """
+    """The partial derivative of f(*arrays) with respect to the element arrays[n][at]."""
     middle = arrays[n][at]
     arrays[n][at] = middle + step
     up = f(*arrays)
@@ -491,31 +462,19 @@ except AssertionError as error:
 # The backward pass starts with the gradient of the output with respect to itself. For a scalar
 # that is 1, while for a result of several elements there is no single derivative: the caller
 # must say how much each element counts. If we assumed ones, a forgotten `mean()` would go
-# unnoticed.
-#
-# **Task.** Write the rest of `seed_gradient`.
+# unnoticed. The given function `seed_gradient` returns this first gradient, or raises an error.
 
-# %% The seed gradient exercise="seed"
+# %%
 #| export
 def seed_gradient(tensor, gradient=None):
-    """The gradient that the backward pass starts with.
-
-    tensor    Tensor that requires a gradient
-    gradient  a Tensor, array, number or list of the same shape as `tensor`; or None, which
-              means 1 and is allowed only if `tensor` holds exactly one number
-    returns   a new ndarray of the shape and dtype of `tensor`, used nowhere else
-
-    Raises RuntimeError, naming the shape, if no gradient is given and `tensor` does not hold
-    exactly one number; ValueError, naming both shapes, if the gradient has another shape.
+    """The gradient that the backward pass starts with, a new ndarray of the shape and dtype of
+    `tensor`: `gradient`, or 1 if it is None and `tensor` holds exactly one number.
 
     >>> seed_gradient(Variable([[2.0, 3.0]]), [[1, 10]])
     array([[ 1., 10.]], dtype=float32)
-
-    Source: torch.Tensor.backward has the same rule.
     """
     if not tensor.requires_grad or tensor.data.dtype.kind != "f":
         raise derivatives.not_recorded(tensor)
-    ### BEGIN SOLUTION
     data = tensor.data
     if gradient is None:
         if data.size != 1:
@@ -528,23 +487,23 @@ def seed_gradient(tensor, gradient=None):
         raise ValueError(f"the gradient has shape {gradient.shape}, "
                          f"and the tensor {data.shape}: give one number for each element")
     return gradient
-    ### END SOLUTION
 
 # %% [markdown]
-# `Tensor.backward` of lesson 02 calls the following function. It adds the gradient of each leaf
-# to the leaf's `.grad`: if you call it for two losses, `.grad` holds the sum of both gradients.
-# The array that becomes `.grad` must belong to this leaf alone: if anything else refers to `g`,
-# `is_exclusive(g)` is False and the leaf gets a copy.
+# `Tensor.backward` of lesson 02 calls the following function. If you call it for two losses,
+# `.grad` holds the sum of both gradients. The array that becomes `.grad` must belong to this
+# leaf alone: if anything else refers to `g`, `is_exclusive(g)` is False and the leaf gets a
+# copy.
 
 # %%
 #| export
+from tinytorch.support.arrays import is_exclusive
+
+
 def backward(tensor, gradient=None, retain_graph=False):
     """Add the gradient of `tensor` to the `.grad` of every leaf that it was computed from.
 
     tensor        Tensor; `gradient` of the same shape says how much each element counts
     retain_graph  keep the graph, so that backward() can go through it again
-
-    `.grad` is an ndarray of the shape and dtype of its leaf, used nowhere else.
 
     >>> x = Variable([1.0, 2.0, 4.0])
     >>> backward(x * x, [1.0, 1.0, 1.0])
@@ -557,9 +516,6 @@ def backward(tensor, gradient=None, retain_graph=False):
         if not is_exclusive(g):
             g = np.array(g)
         x.grad = g if x.grad is None else np.add(x.grad, g, out=g)
-
-# %% checks="seed"
-check("seed")
 
 # %% [markdown]
 # The option **retain_graph** of `backward` keeps the graph after the pass, so that another pass
@@ -579,10 +535,9 @@ except RuntimeError as error:
 # %% [markdown]
 # ## Gradients of broadcast operands
 #
-# The rules so far assume that both operands have the same shape. Adding a bias of shape (4,) to
-# a batch of shape (3, 4) *broadcasts* the bias: every row uses the same four numbers, so each
-# of them contributes to three elements of the result. The rule of `+` returns a gradient of
-# shape (3, 4), but the bias needs one of shape (4,).
+# Adding a bias of shape (4,) to a batch of shape (3, 4) *broadcasts* the bias: every row uses
+# the same four numbers, so each of them contributes to three elements of the result. The rule
+# of `+` returns a gradient of shape (3, 4), but the bias needs one of shape (4,).
 #
 # Predict: is the gradient of the bias the sum over the rows, or their mean? The code below
 # takes as loss the sum of `g` times the output, and changes the first of the four biases by 1:
@@ -601,7 +556,12 @@ draw_bias_gradient(bias, g)
 # By the *multivariable chain rule*, the contributions of all copies are summed. The same holds
 # for an axis of length 1: for shape (3, 1), each row of `g` is summed, and the axis stays.
 #
-# **Task.** Write `unbroadcast`.
+# **Task.** Write `unbroadcast`. It takes most people several tries: draw the two shapes first,
+# aligned at the right. (`sum_forward(g, axis)` is `g.sum(axis)`, exact for very many rows.)
+
+# %%
+#| exporti
+from tinytorch.support.forward import sum_forward
 
 # %% Summing over broadcast axes exercise="unbroadcast"
 #| export
@@ -629,20 +589,36 @@ check("unbroadcast")
 # %% [markdown]
 # ## Elementwise functions
 #
-# After the arithmetic come the functions of one input. The Jacobian of an elementwise function
-# is diagonal, so its VJP is `g` times the derivative of the function, elementwise. Often the
-# result already contains it: $e^x$ is its own derivative, and the derivative of $\tanh x$ is
-# $1 - \tanh^2 x$. A rule gets `out`, so nothing need be computed twice.
+# The Jacobian of an elementwise function is diagonal, so its VJP is `g` times the derivative of
+# the function, elementwise. Often the result already contains it: $e^x$ is its own derivative,
+# and the derivative of $\tanh x$ is $1 - \tanh^2 x$. A rule gets `out`, so nothing need be
+# computed twice. Predict which of the rules of `exp log sqrt sin cos tanh sigmoid` can be
+# written with `out` alone, and which need `a`.
 #
-# **Task.** Write the rules of `exp log sqrt sin cos tanh sigmoid`. Predict first: which of the
-# seven can be written with `out` alone, and which need `a`?
+# `relu`, `abs` and `maximum` have kinks, where the derivatives from the left and from the right
+# differ. A **subgradient** at a kink is any number from the derivative on its left to that on
+# its right. Autograd returns one of them: for `relu` at 0 it returns 0, as PyTorch does.
+# `maximum(a, b)` copies one of its inputs, so the gradient goes to that one. Now let `a` equal
+# `b`: if both grow by $\varepsilon$, so does the result. Predict the sum of the two gradients.
+#
+# **Task.** Write the rules of these seven operations, of `relu` and of `maximum`. `masked(g,
+# mask)` is given: `g` where the mask is true, and 0 elsewhere.
+
+# %%
+#| exporti
+from tinytorch.support.derivatives import masked
+from tinytorch.support.forward import relu_forward, sigmoid_forward
 
 # %% The rules of elementwise functions exercise="elementwise"
 #| export
-@deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward)
+@deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward,
+                relu_forward, np.maximum)
 def elementwise_rules():
-    """Register the rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh and
-    sigmoid_forward.
+    """Register the rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward,
+    relu_forward and np.maximum.
+
+    At 0, relu_forward has derivative 0. Where a is exactly equal to b, np.maximum gives half of
+    g to each.
 
     >>> elementwise_rules()
     >>> table[np.exp][0](np.float32(2), np.float32(5), np.float32(1.609))
@@ -658,75 +634,30 @@ def elementwise_rules():
     derivative(np.cos, lambda g, out, a: -g * np.sin(a))
     derivative(np.tanh, lambda g, out, a: g * (1 - out * out))
     derivative(sigmoid_forward, lambda g, out, a: g * out * (1 - out))
+    derivative(relu_forward, lambda g, out, a: masked(g, out))
+    derivative(np.maximum, lambda g, out, a, b: masked(g, a > b) + masked(g / 2, a == b),
+               lambda g, out, a, b: masked(g, b > a) + masked(g / 2, a == b))
     ### END SOLUTION
 
 # %% checks="elementwise"
 check("elementwise")
 
 # %% [markdown]
-# `exp sqrt tanh sigmoid` need only `out`; `log sin cos` need `a`. The rules of powers come from
-# `support/derivatives.py`, because they have corner cases. The derivative of $x^0$ with respect
-# to $x$ is 0 everywhere, but the formula $0 \cdot x^{-1}$ gives `nan` at $x = 0$. The
-# derivative with respect to the exponent contains $\log x$, which is infinite at 0; there the
-# rule returns 0.
+# `exp sqrt tanh sigmoid` need only `out`; `log sin cos` need `a`. The two gradients of
+# `maximum` always add up to `g`. The other elementwise rules are given. (The rules of powers
+# have corner cases: the formula for $x^0$, $0 \cdot x^{-1}$, gives `nan` at $x = 0$.)
 
 # %%
 #| exporti
+from tinytorch.support.forward import clip_forward, power
+
 derivative(power, derivatives.base_rule, derivatives.exponent_rule)
-
-# %% [markdown]
-# ## Subgradients
-#
-# Some elementwise functions have points without a derivative. `relu`, `abs` and `maximum` have
-# kinks, where the derivatives from the left and from the right differ. A **subgradient** at a
-# kink is any number from the derivative on its left to that on its right. Autograd returns one
-# of them: for `relu` at 0 it could be any number from 0 to 1, and PyTorch returns 0.
-#
-# `maximum(a, b)` copies one of its inputs, so the gradient goes to that one. Now let `a` equal
-# `b`: if both grow by $\varepsilon$, so does the result. Predict the sum of the two gradients.
-#
-# **Task.** Write the rules of `maximum minimum absolute relu clip where`. The docstring says
-# which subgradient is wanted. `masked(g, mask)` is given: `g * mask`, but 0 for inf * 0.
-
-# %% The rules of piecewise functions exercise="piecewise"
-#| export
-@deferred_rules(np.maximum, np.minimum, np.absolute, relu_forward, clip_forward, np.where)
-def piecewise_rules():
-    """Register the rules of np.maximum, np.minimum, np.absolute, relu_forward, clip_forward and
-    np.where.
-
-    The operations are called as clip_forward(a, low=..., high=...), np.where(condition, a, b),
-    and the others with (a, b) or (a). The rule of clip_forward gets `low` and `high` by name;
-    either may be None.
-
-    Where a is exactly equal to b, np.maximum and np.minimum give half of g to each. At 0,
-    np.absolute and relu_forward have derivative 0. At `low` and `high`, clip_forward has
-    derivative 1. The condition of np.where has no rule: None. Where an input is nan, the rules
-    of np.maximum, np.minimum and clip_forward return 0.
-
-    >>> piecewise_rules()
-    >>> table[np.maximum][0](np.float32([8, 8, 8]), None,
-    ...                      np.float32([1, 2, 3]), np.float32([2, 2, 2]))
-    array([0., 4., 8.], dtype=float32)
-
-    Source: torch.maximum; PyTorch divides the gradient of equal inputs in the same way.
-    """
-    ### BEGIN SOLUTION
-    def chosen(g, wins, ties):
-        return np.where(ties, g / 2, np.where(wins, g, 0))
-    derivative(np.maximum, lambda g, out, a, b: chosen(g, a > b, a == b),
-               lambda g, out, a, b: chosen(g, b > a, a == b))
-    derivative(np.minimum, lambda g, out, a, b: chosen(g, a < b, a == b),
-               lambda g, out, a, b: chosen(g, b < a, a == b))
-    derivative(np.absolute, lambda g, out, a: g * np.sign(a))
-    derivative(relu_forward, lambda g, out, a: masked(g, out))
-    derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
-    derivative(np.where, None, lambda g, out, c, a, b: np.where(c, g, 0),
-               lambda g, out, c, a, b: np.where(c, 0, g))
-    ### END SOLUTION
-
-# %% checks="piecewise"
-check("piecewise")
+derivative(np.absolute, lambda g, out, a: g * np.sign(a))
+derivative(np.minimum, lambda g, out, a, b: masked(g, a < b) + masked(g / 2, a == b),
+           lambda g, out, a, b: masked(g, b < a) + masked(g / 2, a == b))
+derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
+derivative(np.where, None, lambda g, out, c, a, b: np.where(c, g, 0),
+           lambda g, out, c, a, b: np.where(c, 0, g))
 
 # %% [markdown] question="where-nan" points=4
 # **Question.** This function is the square root of positive numbers, and 0 for all others:
@@ -740,7 +671,7 @@ check("piecewise")
 #
 # The values are right, [2, 0], but `x.grad` contains a `nan`.
 #
-# 1. Which of your rules returns the `nan`? Which `g` and which `out` does it get there?
+# 1. Which rule returns the `nan`? Which `g` and which `out` does it get there?
 # 2. `where` did not choose the square root of 0. Why does the backward pass go through it?
 # 3. A friend writes `y = (x + 1e-8).sqrt()` instead. Measure the gradients. What could go wrong
 #    in training?
@@ -780,46 +711,44 @@ check("piecewise")
 # %% [markdown]
 # ## Reductions
 #
-# The next rules are for operations that change the shape. Because each element contributes to a
-# sum with derivative 1, its gradient is the gradient of the sum that it went into. The numbers
-# are easy, but the shape is not. Summing shape (2, 3, 4) along axis 1 gives (2, 4). To
-# broadcast such a gradient to (2, 3, 4), the reduced axis must first return, with length 1.
+# Each element contributes to a sum with derivative 1, so its gradient is the gradient of the
+# sum that it went into. The numbers are easy, but the shape is not. Summing shape (2, 3, 4)
+# along axis 1 gives (2, 4). To broadcast such a gradient to (2, 3, 4), the reduced axis must
+# first return, with length 1.
 #
 # Predict what `np.broadcast_to(g, (2, 3, 4))` does with a `g` of shape (2, 4). And what does
 # `np.broadcast_to(g, (3, 3))` do if `g`, of shape (3,), holds one number for each row? Which of
 # the two is worse?
+
+# %% tags=["answer", "explained"]
+for g, shape in [(np.zeros((2, 4)), (2, 3, 4)), (np.arange(3), (3, 3))]:
+    try:
+        print(np.broadcast_to(g, shape))
+    except ValueError as error:
+        print(error)
+
+# %% [markdown]
+# The second is worse: it raises no error, and each column gets the gradient of a row.
 #
-# **Task.** Write `expand_reduced`.
+# The rules of reductions are given. The largest element of a row receives the whole gradient of
+# that row's maximum. If several elements are equally large, they share it.
 
-# %% Expanding a reduced axis exercise="expand-reduced"
+# %%
 #| export
-def expand_reduced(g, shape, axis=None, keepdims=False):
-    """Expand the axes that a reduction removed, so that `g` broadcasts to `shape`.
+from tinytorch.core.tensor import axes_of
+from tinytorch.support.forward import max_forward, min_forward
 
-    g         ndarray, of the shape that is left after reducing `shape` along `axis`
-    shape     tuple: the shape before the reduction
-    axis      an int, a tuple of ints (in any order, negative ones count from the end), or None
-              for all axes
-    keepdims  whether the reduction kept its axes, so that none is missing
-    returns   ndarray of the same numbers, with the reduced axes as axes of length 1
+
+def expand_reduced(g, shape, axis=None, keepdims=False):
+    """Expand the axes that a reduction removed, to length 1, so that `g` broadcasts to `shape`.
 
     >>> expand_reduced(np.zeros((2, 4)), (2, 3, 4), axis=1).shape
     (2, 1, 4)
-
-    Source: numpy.expand_dims.
     """
-    ### BEGIN SOLUTION
     if keepdims:
         return g
     axes = axes_of(axis, len(shape))
     return g.reshape([1 if a in axes else n for a, n in enumerate(shape)])
-    ### END SOLUTION
-
-# %% [markdown]
-# `np.broadcast_to` refuses the first. The second is worse: it becomes (3, 3) without an error,
-# and each column gets the gradient of a row. The rules that use your function are given. The
-# largest element of a row receives the whole gradient of that row's maximum. If several
-# elements are equally large, they share it.
 
 # %%
 #| exporti
@@ -842,9 +771,6 @@ derivative(sum_forward, sum_rule)
 derivative(max_forward, extreme_rule)
 derivative(min_forward, extreme_rule)
 
-# %% checks="expand-reduced"
-check("expand-reduced")
-
 # %% [markdown]
 # ## Reshape, transpose, broadcast
 #
@@ -854,6 +780,10 @@ check("expand-reduced")
 #
 # **Task.** Write the rules of `reshape_forward(x, shape=...)`, `np.transpose(x, axes=...)` and
 # `np.broadcast_to(x, shape=...)`.
+
+# %%
+#| exporti
+from tinytorch.support.forward import reshape_forward
 
 # %% The rules of changes of shape exercise="shapes"
 #| export
@@ -894,12 +824,8 @@ full[[2, 0, 2]] += np.array([1.0, 10.0, 100.0])
 print(full)
 
 # %% [markdown]
-# The 1 is lost: NumPy adds to each element once.
-#
-# `np.bincount(positions, weights, length)` takes flat arrays, and adds up the weights that have
-# the same position. To get the positions, fill an array of the shape of `x` with 0, 1, 2, ...,
-# and apply `index` to it. `derivatives.can_repeat(index)` says whether you need this: a list or
-# an array of integers may repeat a position, a slice or a mask cannot.
+# The 1 is lost: NumPy adds to each element once. `np.add.at(full, index, g)` adds each element
+# of `g`, however often `index` picks the same place.
 #
 # **Task.** Write the rule of `take_forward(x, index=...)`, which computes `x[index]`.
 
@@ -912,31 +838,31 @@ def index_rule(g, out, x, index):
     out      x[index]
     x        ndarray
     index    tuple of ints, slices, None, Ellipsis, lists, arrays of ints, masks
-    returns  a float ndarray of the shape of `x`: for each element the sum of the `g` of its
-             copies, 0 where it has none
+    returns  ndarray of the shape of `x` and the dtype of `g`: for each element the sum of the
+             `g` of its copies, 0 where it has none
 
     >>> index_rule(np.array([1.0, 10.0, 100.0]), None, np.zeros(4), ([2, 0, 2],))
     array([ 10.,   0., 101.,   0.])
 
-    Source: numpy.bincount, "weights".
+    Source: numpy.ufunc.at.
     """
     ### BEGIN SOLUTION
-    if derivatives.can_repeat(index):
-        positions = np.arange(x.size).reshape(x.shape)[index]
-        return np.bincount(positions.ravel(), np.ravel(g), x.size).reshape(x.shape)
     full = np.zeros(x.shape, g.dtype)
-    full[index] = g
+    np.add.at(full, index, g)
     return full
     ### END SOLUTION
 
 # %% [markdown]
-# The rule of `concatenate` splits the gradient; that of `pad` cuts the padding off. These and a
-# few more come from `support/derivatives.py`.
+# For many numbers `np.add.at` is slow, so a given function replaces it there: it assigns where
+# no place can repeat (slices and masks), and adds up with `np.bincount` elsewhere. The rules of
+# `concatenate`, `pad` and a few more operations are also given.
 
 # %%
 #| exporti
-# the lambda looks up index_rule at each call, so a rewritten index_rule takes effect at once
-derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
+from tinytorch.support.forward import take_forward
+
+derivative(take_forward, lambda g, out, x, index: (
+    index_rule(g, out, x, index) if g.size < 100 else derivatives.fast_index_rule(g, x, index)))
 derivatives.register_others(derivative)
 
 # %% checks="index"
@@ -945,11 +871,11 @@ check("index")
 # %% [markdown]
 # ## Matrix products
 #
-# The matrix product is the operation that every layer needs. For $C = AB$ with shapes (i, k),
-# (k, j), (i, j), the gradient $G$ of $C$ has shape (i, j). Predict: which product of $G$ and
-# $B$, one of them transposed, has the shape of $A$? Only one fits, and that is how most people
-# remember the rule. The reason: when $a_{ik}$ grows by $\varepsilon$, $c_{ij}$ grows by $b_{kj}
-# \varepsilon$, for every $j$. Hence $\partial L / \partial a_{ik} = \sum_j g_{ij} b_{kj}$.
+# For $C = AB$ with shapes (i, k), (k, j), (i, j), the gradient $G$ of $C$ has shape (i, j).
+# Predict: which product of $G$ and $B$, one of them transposed, has the shape of $A$? Only one
+# fits, and that is how most people remember the rule. The reason: when $a_{ik}$ grows by
+# $\varepsilon$, $c_{ij}$ grows by $b_{kj} \varepsilon$, for every $j$. Hence $\partial L /
+# \partial a_{ik} = \sum_j g_{ij} b_{kj}$.
 #
 # **Task.** Write `matmul_vjp`, for stacks of matrices.
 
@@ -977,8 +903,8 @@ def matmul_vjp(n, g, a, b):
     ### END SOLUTION
 
 # %% [markdown]
-# The given part turns 1-D operands into matrices. And where the right operand is one matrix (a
-# layer's weights), it puts all rows of a batch into one tall matrix: one product, not many.
+# `matmul_rules` is given. It turns 1-D operands into matrices, and where the right operand is
+# one matrix (a layer's weights), it puts all rows of a batch into one tall matrix.
 
 # %%
 #| exporti
@@ -990,16 +916,21 @@ check("matmul")
 # %% [markdown]
 # ## Switching recording off
 #
-# Evaluating a network, or updating its weights, needs results and no gradients; a graph would
-# cost time and memory for nothing. `recording.on` of lesson 02 says whether operations of this
-# thread are recorded. When a `no_grad` block ends, also by an exception, `recording.on` must
-# have the value that it had before the block.
+# Evaluating a network, or updating its weights, needs results and no gradients. `recording.on`
+# of lesson 02 says whether operations of this thread are recorded. When a `no_grad` block ends,
+# also by an exception, `recording.on` must have the value that it had before the block.
 #
 # Predict what should happen in three cases: a block inside another block, an exception inside
 # the block, a second thread that computes at the same time.
 #
 # **Task.** Write the body of `no_grad`. `contextlib.contextmanager` turns a function with a
 # `yield` into a `with` block and a decorator: the code before `yield` runs at the start.
+
+# %%
+#| export
+import contextlib
+
+from tinytorch.core.tensor import recording
 
 # %% Switching recording off exercise="no-grad"
 #| export
@@ -1033,6 +964,7 @@ check("no-grad")
 
 # %% [markdown]
 # A second thread goes on recording, because each thread has its own `recording.on`.
+#
 # To **detach** a tensor means to take its values out of the graph: `x.detach()` of lesson 02 is
 # a tensor with the same memory and no creator, through which no gradient flows. Predict the
 # gradient of $x \cdot \mathrm{detach}(x)$ at 3, and that of $x \cdot x$.
@@ -1044,17 +976,102 @@ for f in (lambda x: x * x.detach(), lambda x: x * x):
     print(x.grad)
 
 # %% [markdown]
-# ## Custom functions
+# ## Fused operations
 #
-# Some operations should keep something that was computed in the forward pass. For these, a
-# class is more readable than a line in the table. A **custom function** is a class with a
-# `forward` method that computes the result and a `backward` method that returns the VJP.
+# Lesson 05 made cross-entropy one operation, although it could be composed of five, each with a
+# rule and an array to keep. Fused into one operation, they have one short rule. The loss of a
+# row is $\log \sum_j e^{z_j} - \sum_j t_j z_j$ with target $t$; its derivative with respect to
+# $z_j$ is the predicted minus the target probability, $\mathrm{softmax}(z)_j - t_j$. (Label
+# smoothing spreads a part of the target evenly over all classes.)
+
+# %%
+#| exporti
+from tinytorch.core.losses import cross_entropy_forward
+
+
+def cross_entropy_rule(g, out, logits, labels, smoothing):
+    d = np.exp(logits - np.maximum.reduce(logits, axis=-1, keepdims=True), order="C")
+    d /= np.add.reduce(d, axis=-1, keepdims=True)  # softmax
+    if smoothing:
+        d -= smoothing / logits.shape[-1]
+    rows = d.reshape(-1, logits.shape[-1])  # the same memory
+    rows[np.arange(len(rows)), np.ravel(labels)] -= 1 - smoothing
+    d *= np.asarray(g)[..., None]
+    return d
+
+
+derivative(cross_entropy_forward, cross_entropy_rule)
+
+# %%
+from tinytorch.core.losses import binary_cross_entropy_with_logits, cross_entropy
+
+scores = Variable(np.random.default_rng(0).normal(size=(4, 3)))
+print(numerical_gradient_check(
+    lambda z: cross_entropy(z, [2, 0, 1, 0], label_smoothing=0.1), scores))
+backward(cross_entropy(scores, [2, 0, 1, 0]))
+print((4 * scores.grad).round(3))  # the loss is a mean over 4 rows
+
+# %% [markdown]
+# Each row sums to 0: adding a constant to all scores of a row does not change the loss.
+#
+# ## Training a network
+#
+# Now your autograd trains a network like the one in the first picture, of layers that were
+# written before there were any gradients. Each step computes the loss and its gradient, and
+# moves every weight a little against it. Predict the accuracy before training.
+
+# %% tags=["answer"]
+from tinytorch.core.activations import Tanh
+from tinytorch.core.layers import Dense, Sequential, manual_seed
+
+manual_seed(0)
+network = Sequential(Dense(2, 16), Tanh(), Dense(16, 16), Tanh(), Dense(16, 1))
+
+
+@no_grad()
+def logits(x):
+    return network(Tensor(x)).data
+
+
+accuracy = lambda: np.mean((logits(points) > 0) == labels)
+print(f"before: {accuracy():.1%} of the points are classified correctly")
+for step in range(400):
+    loss = binary_cross_entropy_with_logits(network(Tensor(points)), Tensor(labels))
+    backward(loss)
+    for parameter in network.parameters():
+        parameter.data -= 1.0 * parameter.grad
+        parameter.grad = None
+print(f"after:  {accuracy():.1%}, loss {float(loss):.4f}")
+
+# %% tags=["payoff"]
+plot_decision(points, labels, logits);
+# alt: The two half-moons again, separated by a curved boundary as in the first picture.
+
+# %% [markdown]
+# No line of this program knows a derivative of the network. (After `tito export autograd`,
+# `loss.backward()` is the same call as `backward(loss)` here.) The step changes
+# `parameter.data`. `parameter -= ...`, however, would bind the name to a new tensor, the result
+# of an operation: the network would not use it, and its `.grad` would stay None.
+
+# %% [markdown]
+# ## Custom functions (optional)
+#
+# Some operations should keep something that was computed in the forward pass. (Lesson 17 uses
+# such a class.) A **custom function** is a class with a `forward` method that computes the
+# result and a `backward` method that returns the VJP.
 #
 # Saved arrays live in the object. Predict: if the *same* object computes `f(x)` and then
 # `f(f(x))`, what has it saved when the backward pass reaches the inner one?
 #
-# **Task.** Write `Function.__call__`. Copy the object, and pass the method `forward` of the
-# copy to `apply`. Such a *bound method* refers to its object, so the table finds `backward`.
+# **Task (optional).** Write `Function.__call__`. Copy the object, and pass the method `forward`
+# of the copy to `apply`. Such a *bound method* refers to its object, so the table finds
+# `backward`.
+
+# %%
+#| exporti
+import copy
+
+from tinytorch.support.derivatives import FunctionMethods
 
 # %% Custom functions exercise="function"
 #| export
@@ -1099,11 +1116,38 @@ class Function(FunctionMethods):
 check("function")
 
 # %% [markdown]
-# ## What a graph costs
+# ## Look back
 #
-# A network in use needs little memory; one that trains keeps every layer's output for the rules
-# until the backward pass. Predict, for 20 operations on a tensor of 400 kB: how much memory
-# inside `no_grad`, with a graph, after `backward`, and after it with `retain_graph=True`?
+# 1. Without `parameter.grad = None` in "Training a network", the program still runs. What does
+#    each step then use? Why is accumulating in `.grad` right all the same?
+
+# %% tags=["answer", "explained"]
+x = Variable(3.0)
+for step in range(3):
+    backward(x * x)
+    print("step", step + 1, "uses", x.grad)
+
+# %% [markdown]
+# Each step uses the sum of the gradients of all steps so far. Accumulating is right because a
+# leaf can be used in several losses, whose gradients add up. Only the training loop knows when
+# a new sum begins.
+#
+# 2. Count the multiplications in a matrix product of shapes (64, 784) and (784, 256) and in its
+#    two VJPs. How much does the backward pass cost, compared with the forward pass? Which of
+#    the two products does the first layer of a network not need?
+
+# %% tags=["answer", "explained"]
+for name, (i, k, j) in {"A @ B": (64, 784, 256), "G @ B.T": (64, 256, 784),
+                        "A.T @ G": (784, 64, 256)}.items():
+    print(f"{name:8} {i * k * j:,} multiplications")
+
+# %% [markdown]
+# The backward pass costs twice as much as the forward pass. The first layer does not need
+# `G @ B.T`, the gradient of its input: in `propagate`, `x.requires_grad` is False.
+#
+# 3. A network in use needs little memory; one that trains keeps every layer's output for the
+#    rules until the backward pass. For 20 operations on a tensor of 400 kB: how much memory is
+#    held inside `no_grad`, with a graph, after `backward`, and with `retain_graph=True`?
 
 # %% tags=["answer", "explained"]
 from tinytorch.pictures.autograd import kilobytes_held
@@ -1128,122 +1172,6 @@ print("graph retained:  ", kilobytes_held(lambda: chain(backward, retain_graph=T
 # After the pass only `x` and its gradient are left. Without a backward pass, a loop that
 # appends each `loss` to a list keeps all graphs, and fills the memory of any machine: append
 # `float(loss)` instead.
-#
-# ## Fused operations
-#
-# Lesson 05 made cross-entropy one operation, although it could be composed of a maximum, a
-# difference, an exponential, a sum and a logarithm. Each of these would have a rule and an
-# array to keep. Fused into one operation, they have one short rule. The loss of a row is
-# $\log \sum_j e^{z_j} - \sum_j t_j z_j$ with target $t$; its derivative with respect to $z_j$
-# is the predicted minus the target probability, $\mathrm{softmax}(z)_j - t_j$. (Label smoothing
-# spreads a part of the target evenly over all classes.)
-
-# %%
-#| exporti
-def cross_entropy_rule(g, out, logits, labels, smoothing):
-    d = np.exp(logits - np.maximum.reduce(logits, axis=-1, keepdims=True), order="C")
-    d /= np.add.reduce(d, axis=-1, keepdims=True)  # softmax
-    if smoothing:
-        d -= smoothing / logits.shape[-1]
-    rows = d.reshape(-1, logits.shape[-1])  # the same memory
-    rows[np.arange(len(rows)), np.ravel(labels)] -= 1 - smoothing
-    d *= np.asarray(g)[..., None]
-    return d
-
-
-derivative(cross_entropy_forward, cross_entropy_rule)
-
-# %%
-from tinytorch.core.losses import binary_cross_entropy_with_logits, cross_entropy
-
-scores = Variable(np.random.default_rng(0).normal(size=(4, 3)))
-print(numerical_gradient_check(
-    lambda z: cross_entropy(z, [2, 0, 1, 0], label_smoothing=0.1), scores))
-backward(cross_entropy(scores, [2, 0, 1, 0]))
-print((4 * scores.grad).round(3))  # the loss is a mean over 4 rows
-
-# %% [markdown]
-# Each row sums to 0: adding a constant to all scores of a row does not change the loss.
-#
-# ## Training a network
-#
-# Now your autograd trains a network like the one in the first picture. The network consists of
-# layers from lessons 03 and 04, written before there were any gradients. Each step computes the
-# loss and its gradient, and moves every weight a little against it (*gradient descent*).
-# Predict the accuracy before training.
-
-# %% tags=["answer"]
-from tinytorch.core.activations import Tanh
-from tinytorch.core.layers import Dense, Sequential, manual_seed
-
-manual_seed(0)
-network = Sequential(Dense(2, 16), Tanh(), Dense(16, 16), Tanh(), Dense(16, 1))
-
-
-@no_grad()
-def logits(x):
-    return network(Tensor(x)).data
-
-
-accuracy = lambda: np.mean((logits(points) > 0) == labels)
-print(f"before: {accuracy():.1%} of the points are classified correctly")
-for step in range(400):
-    loss = binary_cross_entropy_with_logits(network(Tensor(points)), Tensor(labels))
-    backward(loss)
-    for parameter in network.parameters():
-        parameter.data -= 1.0 * parameter.grad
-        parameter.grad = None
-print(f"after:  {accuracy():.1%}, loss {float(loss):.4f}")
-
-# %% tags=["answer"]
-plot_decision(points, labels, logits);
-# alt: The two half-moons again, separated by a curved boundary as in the first picture.
-
-# %% [markdown]
-# No line of this program knows a derivative of the network. (After `tito export autograd`,
-# `loss.backward()` is the same call as `backward(loss)` here.) The step changes
-# `parameter.data`. `parameter -= ...`, however, would bind the name to a new tensor, the result
-# of an operation: the network would not use it, and its `.grad` would stay None.
-#
-# ## In-place accumulation (optional)
-#
-# `gradients[x] + g` allocates a new array for each contribution. **In-place accumulation**
-# writes the sum into the array that is already there, and allocates nothing. That is allowed
-# only if no other variable refers to this array, which can be checked, because Python counts
-# the references to each object. The given function `sum_in_place(total, g)` writes the sum into
-# `total` if nothing else refers to that array, and returns a new array otherwise.
-# `gradients.pop(x)` removes the array from the dictionary, which then no longer refers to it:
-#
-# ```python
-# gradients[x] = sum_in_place(gradients.pop(x), g)
-# ```
-#
-# The finished library does this. **Task (optional).** Change `accumulate`, and compare:
-
-# %%
-from timeit import timeit
-
-
-def new_sum(gradients, x, g):
-    gradients[x] = gradients[x] + g if x in gradients else g
-
-
-x, g = Variable(0.0), np.ones(1_000_000, "float32")
-for add in (new_sum, accumulate, new_sum, accumulate):
-    gradients = {}
-    seconds = timeit("add(gradients, x, g)", globals=globals(), number=100)
-    print(f"{add.__name__}: {seconds * 10:.2f} ms per 4 MB added")
-
-# %% [markdown]
-# ## Look back
-#
-# 1. Without `parameter.grad = None` in "Training a network", the program still runs. Measure
-#    the loss after 400 steps, and explain why accumulating in `.grad` is right all the same.
-# 2. Count the multiplications in a matrix product of shapes (64, 784) and (784, 256) and in its
-#    two VJPs. How much does the backward pass cost, compared with the forward pass? Which of
-#    the two products is not needed in the first layer, and which line of yours skips it?
-# 3. `x = x * 1.0001 + 0.1`, 50,000 times: how long do forward and backward pass take per
-#    operation, and how much of that is arithmetic (`np.multiply` on the same array)?
 #
 # PyTorch has the same parts: `loss.backward()`, `torch.autograd.grad` (it takes the inputs and
 # returns a tuple), `torch.no_grad`, `Tensor.detach`, `torch.autograd.Function` (static methods,

@@ -230,56 +230,6 @@ for node in topological_order(output):
         node.creator = FREED
 return {x: g for x, g in received.items() if x.creator is None}
 
-# %% seed mistake starts-from-ones: Starts silently from ones when the tensor has several
-# elements.
-#> a forgotten mean() would go unnoticed
-#- if data.size != 1:
-#-     raise RuntimeError(f"backward() needs one number, this tensor has shape "
-#-                        f"{data.shape}: call .sum() or .mean() on it first, or give "
-#-                        "a gradient of that shape")
-if data.size != 1:
-    return np.ones(tensor.shape)
-if False:
-    raise RuntimeError(f"backward() needs one number, this tensor has shape "
-                       f"{data.shape}: call .sum() or .mean() on it first, or give "
-                       "a gradient of that shape")
-
-# %% seed mistake callers-gradient-kept: Uses the caller's gradient itself instead of a copy.
-#> changed the one I gave: copy it
-#- gradient = np.array(operand(gradient), data.dtype)
-gradient = np.asarray(operand(gradient), data.dtype)
-
-# %% seed mistake gradient-broadcasts: Lets a gradient of another shape broadcast.
-#> does not fit a tensor of shape
-#- if gradient.shape != data.shape:
-#-     raise ValueError(f"the gradient has shape {gradient.shape}, "
-#-                      f"and the tensor {data.shape}: give one number for each element")
-if gradient.size > data.size:
-    raise ValueError(f"the gradient has shape {gradient.shape}, "
-                     f"and the tensor {data.shape}: give one number for each element")
-
-# %% seed right: ones_like, and the given gradient written into a new array.
-if gradient is None and tensor.data.size == 1:
-    return np.ones_like(tensor.data)
-if gradient is None:
-    raise RuntimeError(f"no gradient was given for shape {tensor.shape}")
-numbers = np.asarray(operand(gradient))
-if numbers.shape != tensor.data.shape:
-    raise ValueError(f"{numbers.shape} is not {tensor.shape}")
-seed = np.zeros_like(tensor.data)
-seed[...] = numbers
-return seed
-
-# %% seed right: astype, which copies.
-if gradient is None:
-    if tensor.size == 1:
-        return np.full(tensor.shape, 1, dtype=tensor.dtype)
-    raise RuntimeError("shape %s: reduce it to one number first" % (tensor.shape,))
-array = np.asarray(operand(gradient)).astype(tensor.dtype)
-if array.shape == tensor.shape:
-    return array
-raise ValueError(f"gradient {array.shape}, tensor {tensor.shape}")
-
 # %% unbroadcast mistake mean-over-the-batch: Averages over the broadcast axes instead of
 # summing.
 #> a mean belongs to the loss
@@ -364,6 +314,34 @@ derivative(np.tanh, lambda g, out, a: g * (1 - out) ** 2)
 #- derivative(np.exp, lambda g, out, a: g * out)
 derivative(np.exp, lambda g, out, a: out)
 
+# %% elementwise mistake ties-get-nothing: Compares strictly on both sides of maximum, so no
+# gradient reaches equal inputs.
+#> where a equals b the two gradients should add up to g
+#- derivative(np.maximum, lambda g, out, a, b: masked(g, a > b) + masked(g / 2, a == b),
+#-            lambda g, out, a, b: masked(g, b > a) + masked(g / 2, a == b))
+derivative(np.maximum, lambda g, out, a, b: masked(g, a > b),
+           lambda g, out, a, b: masked(g, b > a))
+
+# %% elementwise mistake ties-by-isclose: Takes numbers that are nearly equal for equal.
+#> not with isclose
+#- derivative(np.maximum, lambda g, out, a, b: masked(g, a > b) + masked(g / 2, a == b),
+#-            lambda g, out, a, b: masked(g, b > a) + masked(g / 2, a == b))
+derivative(np.maximum,
+           lambda g, out, a, b: np.where(np.isclose(a, b), g / 2, np.where(a > b, g, 0)),
+           lambda g, out, a, b: np.where(np.isclose(a, b), g / 2, np.where(b > a, g, 0)))
+
+# %% elementwise mistake relu-by-the-gradient: Cuts off where the gradient is negative instead of
+# where the input was.
+#> relu of
+#- derivative(relu_forward, lambda g, out, a: masked(g, out))
+derivative(relu_forward, lambda g, out, a: masked(g, g > 0))
+
+# %% elementwise mistake relu-in-place: Sets the gradient to 0 in place, in an array that others
+# use.
+#> the rule of relu for input 0 wrote into its arguments
+#- derivative(relu_forward, lambda g, out, a: masked(g, out))
+derivative(relu_forward, lambda g, out, a: np.multiply(g, out > 0, out=g))
+
 # %% elementwise right: Other formulas: from the input, where it stays finite.
 derivative(np.exp, lambda g, out, a: g * np.exp(a))
 derivative(np.log, lambda g, out, a: g * (1 / a))
@@ -372,6 +350,12 @@ derivative(np.sin, lambda g, out, a: np.cos(a) * g)
 derivative(np.cos, lambda g, out, a: np.sin(a) * -g)
 derivative(np.tanh, lambda g, out, a: g - g * out**2)
 derivative(sigmoid_forward, lambda g, out, a: g * (out - out * out))
+derivative(relu_forward, lambda g, out, a: np.where(a > 0, g, 0))
+
+def share(g, a, b):
+    return g * (a > b) + g * (a == b) * 0.5
+
+derivative(np.maximum, lambda g, out, a, b: share(g, a, b), lambda g, out, a, b: share(g, b, a))
 
 # %% elementwise right: A loop over pairs of operation and derivative.
 def register(op, d):
@@ -385,124 +369,14 @@ for op, d in {
     np.cos: lambda out, a: -np.sin(a),
     np.tanh: lambda out, a: (1 - out) * (1 + out),
     sigmoid_forward: lambda out, a: out * sigmoid_forward(-a),
+    relu_forward: lambda out, a: np.heaviside(a, 0),
 }.items():
     register(op, d)
 
-# %% piecewise mistake ties-get-nothing: Compares strictly on both sides of maximum, so no
-# gradient reaches equal inputs.
-#> where a equals b the two gradients should add up to g
-#- return np.where(ties, g / 2, np.where(wins, g, 0))
-return np.where(wins, g, 0)
-
-# %% piecewise mistake ties-by-isclose: Takes numbers that are nearly equal for equal.
-#> not with isclose
-#- derivative(np.maximum, lambda g, out, a, b: chosen(g, a > b, a == b),
-#-            lambda g, out, a, b: chosen(g, b > a, a == b))
-derivative(np.maximum, lambda g, out, a, b: chosen(g, a > b, np.isclose(a, b)),
-           lambda g, out, a, b: chosen(g, b > a, np.isclose(a, b)))
-
-# %% piecewise mistake clip-zero-at-its-limits: Returns gradient 0 where the number is exactly
-# at a limit.
-#> clip of
-#- derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
-derivative(clip_forward, lambda g, out, a, low, high: g * ((out == a) & (out != low) & (out != high)))
-
-# %% piecewise mistake relu-by-the-gradient: Cuts off where the gradient is negative instead of
-# where the input was.
-#> relu of
-#- derivative(relu_forward, lambda g, out, a: masked(g, out))
-derivative(relu_forward, lambda g, out, a: g * (g > 0))
-
-# %% piecewise mistake relu-in-place: Sets the gradient to 0 in place, in an array that others
-# use.
-#> the rule of relu for input 0 wrote into its arguments
-#- derivative(relu_forward, lambda g, out, a: masked(g, out))
-derivative(relu_forward, lambda g, out, a: np.multiply(g, out > 0, out=g))
-
-# %% piecewise mistake mask-times-number: Multiplies a mask by the number 0.5, which makes
-# float64 of it.
-#> A mask times a Python number
-#- return np.where(ties, g / 2, np.where(wins, g, 0))
-return g * (0.5 * ties + wins)
-
-# %% piecewise mistake nan-passes-the-gradient: Sets the gradient of the input that lost to 0;
-# with nan none loses, and both get it.
-#> Where an input is nan
-#- derivative(np.maximum, lambda g, out, a, b: chosen(g, a > b, a == b),
-#-            lambda g, out, a, b: chosen(g, b > a, a == b))
-derivative(np.maximum, lambda g, out, a, b: chosen(g, ~(a < b), a == b),
-           lambda g, out, a, b: chosen(g, ~(b < a), a == b))
-
-# %% piecewise mistake nan-passes-clip: Sets the gradient of what is outside the limits to 0;
-# nan is not outside.
-#> The gradient of nan is 0
-#- derivative(clip_forward, lambda g, out, a, low, high: masked(g, out == a))
-derivative(clip_forward, lambda g, out, a, low, high: g * (1 - (out > a) - (out < a)).astype(g.dtype))
-
-# %% piecewise right: Products with masks instead of np.where.
-def share(g, wins, ties):
-    return np.asarray(g * wins + g * ties * 0.5, np.asarray(g).dtype)
-
-derivative(np.maximum, lambda g, out, a, b: share(g, np.greater(a, b), np.equal(a, b)),
-           lambda g, out, a, b: share(g, np.less(a, b), np.equal(a, b)))
-derivative(np.minimum, lambda g, out, a, b: share(g, np.less(a, b), np.equal(a, b)),
-           lambda g, out, a, b: share(g, np.greater(a, b), np.equal(a, b)))
-derivative(np.absolute, lambda g, out, a: g * (a > 0) - g * (a < 0))
-derivative(relu_forward, lambda g, out, a: np.where(a > 0, g, 0))
-
-def clip_rule(g, out, x, low=None, high=None):
-    inside = np.full(np.shape(x), True) & (x == x)
-    if low is not None:
-        inside = inside & (x >= low)
-    if high is not None:
-        inside = inside & (x <= high)
-    return g * inside
-
-derivative(clip_forward, clip_rule)
-derivative(np.where, None, lambda g, out, c, a, b: g * (c != 0),
-           lambda g, out, c, a, b: g * (c == 0))
-
-# %% piecewise right: Half of the sum of two comparisons: 1, 1/2 or 0.
 def above(g, a, b):
-    return (g * (np.greater(a, b).astype(np.asarray(g).dtype) + np.greater_equal(a, b)) / 2)
+    return g * (np.greater(a, b) + 1.0 * np.greater_equal(a, b)) / 2
 
 derivative(np.maximum, lambda g, out, a, b: above(g, a, b), lambda g, out, a, b: above(g, b, a))
-derivative(np.minimum, lambda g, out, a, b: above(g, b, a), lambda g, out, a, b: above(g, a, b))
-derivative(np.absolute, lambda g, out, a: np.sign(a) * g)
-derivative(relu_forward, lambda g, out, a: g * np.heaviside(a, 0).astype(np.asarray(g).dtype))
-derivative(clip_forward, lambda g, out, a, low, high: np.where(np.equal(out, a), g, 0))
-derivative(np.where, None, lambda g, out, c, a, b: np.select([c], [g]),
-           lambda g, out, c, a, b: np.select([np.logical_not(c)], [g]))
-
-# %% expand-reduced mistake negative-axis-not-expanded: Compares the axes as they were given
-# with plain numbers, so -1 never matches.
-#> cannot reshape
-#- axes = axes_of(axis, len(shape))
-axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-
-# %% expand-reduced mistake axis-none-not-handled: Gives axis to np.expand_dims, which does not
-# take None for all axes.
-#> None, which means all axes
-if keepdims:
-    return g
-return np.expand_dims(g, axis)
-
-# %% expand-reduced mistake reduced-axes-lost: Relies on broadcasting, which aligns shapes at
-# the right: columns get the gradients of rows.
-#> and expanded
-#- return g.reshape([1 if a in axes else n for a, n in enumerate(shape)])
-return g
-
-# %% expand-reduced right: np.expand_dims with the case of None.
-if keepdims or len(shape) == 0:
-    return g
-return np.expand_dims(g, tuple(range(len(shape))) if axis is None else axis)
-
-# %% expand-reduced right: An index with None for each axis that was removed.
-if keepdims:
-    return g
-axes = range(len(shape)) if axis is None else np.atleast_1d(np.array(axis, int)) % len(shape)
-return np.asarray(g)[tuple(None if a in axes else slice(None) for a in range(len(shape)))]
 
 # %% shapes mistake permutation-repeated: Applies the same permutation again instead of its
 # inverse.
@@ -551,32 +425,31 @@ derivative(np.broadcast_to, lambda *given, **options: given[0] + 0.0)
 # %% index mistake repeated-index-lost: Assigns also where an element was picked several times:
 # only the last gradient stays.
 #> keeps only the last of several
-#- if derivatives.can_repeat(index):
-#-     positions = np.arange(x.size).reshape(x.shape)[index]
-if False:
-    positions = np.arange(x.size).reshape(x.shape)[index]
+#- np.add.at(full, index, g)
+full[index] = g
 
 # %% index mistake gradient-of-integers: Takes the dtype of the data, so that gradients of
 # integers are cut off.
 #> 0.5 for x[1] should stay 0.5
 #- full = np.zeros(x.shape, g.dtype)
+#- np.add.at(full, index, g)
 full = np.zeros_like(x)
+np.add.at(full, index, g.astype(x.dtype))
 
 # %% index mistake index-by-value: Picks elements of the gradient by the index instead of
 # putting them there.
-#> the gradient should be
-#- full[index] = g
+#> not for g
+#- np.add.at(full, index, g)
 full += g[index]
 
-# %% index mistake bincount-not-flat: Gives np.bincount arrays of several axes.
-#> np.bincount takes flat arrays
-#- return np.bincount(positions.ravel(), np.ravel(g), x.size).reshape(x.shape)
-return np.bincount(positions, g, x.size).reshape(x.shape)
+# %% index mistake add-at-returned: Returns what np.add.at returns, which is None.
+#> np.add.at returns None
+return np.add.at(np.zeros(x.shape, g.dtype), index, g)
 
-# %% index right: np.add.at for every index.
-full = np.zeros(x.shape, np.asarray(g).dtype)
-np.add.at(full, index, g)
-return full
+# %% index right: np.bincount, which adds up weights.
+positions = np.arange(x.size).reshape(x.shape)[index]
+total = np.bincount(np.ravel(positions), np.ravel(g), x.size)
+return total.reshape(x.shape).astype(np.asarray(g).dtype)
 
 # %% index right: A loop over the picked elements.
 positions = np.ravel(np.arange(x.size).reshape(x.shape)[index])
@@ -705,10 +578,6 @@ return apply(use.forward, *inputs, **options)
 
 # %% function right: One line, through the class.
 return apply(copy.copy(self).forward, *inputs, **options)
-
-# %% piecewise equivalent: Where a equals b the outer np.where has chosen already.
-#= `>` -> `>=`
-#= `<` -> `<=`
 
 # %% matmul equivalent: Swapping two axes does not depend on which is named first.
 #= `-1, -2` -> `-2, -1`

@@ -348,25 +348,6 @@ def test_generators_can_be_iterated_again():
     )
 
 
-def test_no_parameters_are_refused():
-    for given in ([], ()):
-        try:
-            groups = param_groups(given, {"lr": 0.1})
-        except ValueError as error:
-            assert "parameters" in str(error), (
-                f"the ValueError should contain the word parameters, yours says: {error}"
-            )
-        except IndexError as error:
-            assert False, (
-                f"{given} should raise a ValueError about missing parameters; yours ends with "
-                f"an IndexError: {error}"
-            )
-        else:
-            assert False, (
-                f"{given} has no parameters, but yours raises no error: it returns {groups}"
-            )
-
-
 # %% param-groups hidden points=1
 def test_other_groups_and_options():
     defaults = {"lr": 0.1, "betas": (0.5, 0.6), "word": None}

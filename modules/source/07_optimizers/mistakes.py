@@ -88,26 +88,6 @@ return np.add(g, momentum * velocity) if nesterov else velocity.copy()
 #- return [{**defaults, **group, "params": list(group["params"])} for group in groups]
 return [{**defaults, **group, "params": group["params"]} for group in groups]
 
-# %% param-groups mistake first-element-lost: Looks at the first element of a generator before
-# there is a list.
-#> a generator is empty after one pass
-first = next(iter(params), None)
-params = list(params)
-if first is None:
-    raise ValueError("an optimizer needs parameters, and the list is empty: "
-                     "net.parameters(), with brackets, of a network that has some?")
-groups = params if isinstance(params[0], dict) else [{"params": params}]
-return [{**defaults, **group, "params": list(group["params"])} for group in groups]
-
-# %% param-groups mistake empty-list-accepted: Accepts an empty list.
-#> should raise a ValueError about missing parameters
-params = list(params)
-if params is None:
-    raise ValueError("an optimizer needs parameters, and the list is empty: "
-                     "net.parameters(), with brackets, of a network that has some?")
-groups = params if isinstance(params[0], dict) else [{"params": params}]
-return [{**defaults, **group, "params": list(group["params"])} for group in groups]
-
 # %% param-groups mistake defaults-override: Lets the defaults override the options of a group.
 #> an option of the group overrides the default
 #- return [{**defaults, **group, "params": list(group["params"])} for group in groups]
@@ -134,9 +114,7 @@ groups = params if isinstance(params[0], dict) else [{"params": [p]} for p in pa
 return [{**defaults, **group, "params": tuple(group["params"])} for group in groups]
 
 # %% param-groups right param-groups-loop: a loop that fills new dicts
-entries = [p for p in params]
-if len(entries) == 0:
-    raise ValueError("no parameters were given")
+entries = params
 if not isinstance(entries[0], dict):
     entries = [dict(params=entries)]
 groups = []
@@ -148,9 +126,6 @@ for entry in entries:
 return groups
 
 # %% param-groups right param-groups-union: dict union, and one case after the other
-params = tuple(params)
-if not params:
-    raise ValueError("parameters are missing")
 if not any(isinstance(p, dict) for p in params):
     return [defaults | {"params": [*params]}]
 return [defaults | group | {"params": [*group["params"]]} for group in params]

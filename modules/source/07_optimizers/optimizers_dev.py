@@ -104,10 +104,10 @@ check("sgd")
 # %% [markdown]
 # ## The condition number
 #
-# The first path in the picture at the beginning of the chapter is 50 steps of your `sgd_update`
-# with learning rate 0.05. Could another learning rate do better? Predict which of 0.03, 0.05,
-# 0.06, 0.065 and 0.067 ends with the lowest loss, and which of them *diverge*. (A step
-# multiplies $w_0$ by $1 - \text{lr}$ and $w_1$ by $1 - 30 \, \text{lr}$.)
+# The first path in the picture at the beginning of the chapter is 50 steps of `sgd_update` with
+# learning rate 0.05. Could another learning rate do better? Predict which of 0.03, 0.05, 0.06,
+# 0.065 and 0.067 ends with the lowest loss, and which of them *diverge*. (A step multiplies
+# $w_0$ by $1 - \text{lr}$ and $w_1$ by $1 - 30 \, \text{lr}$.)
 
 # %% tags=["answer"]
 paths = {}
@@ -192,7 +192,7 @@ def momentum_update(velocity, g, momentum, nesterov=False):
 # %% checks="momentum"
 check("momentum")
 
-# %% tags=["demonstration"]
+# %% tags=["demonstration", "payoff"]
 def momentum_path(w, gradient, lr, momentum, steps=50):
     """The weights before each step, and after the last."""
     path, velocity = [np.array(w)], np.zeros(2)
@@ -269,9 +269,10 @@ for mu in (0.0, 0.9):
 # as "lr". Plain tensors, as in `SGD(net.parameters(), lr=0.1)`, are one group.
 #
 # Two mistakes are easy to make. A generator can be iterated only once, while an optimizer needs
-# its parameters in every step, and an empty list would train nothing, without an error.
+# its parameters in every step, and an empty list would train nothing, without an error. The
+# given lines turn `params` into a list, and refuse an empty one.
 #
-# **Task.** Write `param_groups`.
+# **Task.** Write `param_groups`. The "params" of a group may also be a generator.
 
 # %% Parameter groups exercise="param-groups"
 #| export
@@ -291,11 +292,11 @@ def param_groups(params, defaults):
 
     Source: torch.optim, "Per-parameter options".
     """
-    ### BEGIN SOLUTION
     params = list(params)
     if not params:
         raise ValueError("an optimizer needs parameters, and the list is empty: "
                          "net.parameters(), with brackets, of a network that has some?")
+    ### BEGIN SOLUTION
     groups = params if isinstance(params[0], dict) else [{"params": params}]
     return [{**defaults, **group, "params": list(group["params"])} for group in groups]
     ### END SOLUTION
@@ -395,8 +396,8 @@ class Optimizer:
         return f"{type(self).__name__}({'; '.join(options)})"
 
 # %% [markdown]
-# The first optimizer for networks is given. It calls your two update functions. Its name is
-# short for stochastic gradient descent, the subject of the next section.
+# The first optimizer for networks is given. It calls `sgd_update` and `momentum_update`. Its
+# name is short for stochastic gradient descent, the subject of the next section.
 # (`regularized_gradient` is explained under "Weight decay". With a weight decay of 0 it returns
 # `g`.)
 
@@ -559,8 +560,9 @@ print("m / sqrt(v):", (m / np.sqrt(v)).round(3))
 # $$\hat m = \frac{m}{1 - \beta_1^t}, \qquad \hat v = \frac{v}{1 - \beta_2^t}.$$
 #
 # Adam moves the weights against $\hat m / (\sqrt{\hat v} + \epsilon)$. The small $\epsilon$
-# avoids 0 / 0. Do not change the running averages themselves: otherwise the next step would
-# correct them a second time.
+# avoids 0 / 0. The first step is a surprise: compute it by hand for a gradient of 5, and then
+# for a gradient of 500. Do not change the running averages themselves: otherwise the next step
+# would correct them a second time.
 #
 # **Task.** Write `adam_direction`.
 
@@ -637,7 +639,7 @@ print(f"The paths differ by at most {np.abs(adam_path(3000)[0] - path).max():.1g
 # only makes `step` faster; see "Flat groups".)
 #
 # **Task.** Write `Adam.update`. Like `SGD.update`, it begins with `regularized_gradient`. Then
-# it calls three functions of yours.
+# it calls three functions of this chapter.
 
 # %% exercise="adam"
 #| export
@@ -1032,7 +1034,7 @@ check("state-dict")
 # dozen NumPy calls, and each call takes about a microsecond before it computes anything.
 # `FlatStep` therefore copies the small parameters of a group into one *flat* array, calls
 # `update` once, and copies the weights back. The moments stay flat; each parameter's state
-# holds views of them. Predict how many times faster this is than your `Optimizer.step`, for 30
+# holds views of them. Predict how many times faster this is than `Optimizer.step`, for 30
 # arrays:
 
 # %% tags=["answer"]
@@ -1071,3 +1073,9 @@ for kind in (SimpleAdamW, AdamW):
 #
 # In PyTorch: `torch.optim.SGD`, `Adam` and `AdamW`, the schedules in
 # `torch.optim.lr_scheduler`, and `torch.nn.utils.clip_grad_norm_`, with the same results.
+
+# %% [markdown] tags=["answer"]
+# 2. It gets the new w, because the graph holds the array that `step` has changed; it should
+#    have 2. An error is better, because nothing else tells you that the gradient is wrong.
+# 3. Those of SGD and momentum: their steps become 100 times as large, which is too large. Adam
+#    divides by the size of the gradient, so choose Adam when you do not know the scale.

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from checking import equal, expect, refused, result_of, shown
+from checking import equal, expect, result_of, shown
 from tinytorch.core.layers import Dense, Dropout, Module, RandomState, Sequential, manual_seed
 from tinytorch.core.optimizers import Adam
 from tinytorch.core.tensor import Tensor
@@ -214,20 +214,13 @@ def test_accuracy_takes_the_classes_from_the_last_axis():
     scores = np.random.default_rng(3).normal(size=(2, 5, 3))
     targets = scores.argmax(-1)
     targets[0, 1:4] = (targets[0, 1:4] + 1) % 3
-    value = accuracy(Tensor(scores), Tensor(targets))
+    case = "scores of shape (2, 5, 3) and targets of shape (2, 5)"
+    call = lambda: accuracy(Tensor(scores), Tensor(targets))
+    value = result_of(call, case, "the classes are on the last axis")
     assert abs(value - 0.7) < 1e-9, (
         "scores of shape (2, 5, 3) are 10 predictions among 3 classes; 7 are right: 0.7, yours "
         f"is {value}. The classes are on the last axis"
     )
-
-
-def test_accuracy_refuses_targets_that_do_not_match():
-    scores = Tensor(np.eye(4, 3, dtype="float32"))
-    cause = "Broadcasting compared each prediction with the targets of others"
-    for shape in [(4, 1), (3,), (), (4, 3)]:
-        targets = np.zeros(shape, int)
-        case = f"targets of shape {shape} for scores of shape (4, 3)"
-        refused(lambda: accuracy(scores, targets), case, contains=[shape], cause=cause)
 
 
 # %% accuracy hidden points=1
@@ -248,9 +241,6 @@ def test_accuracy_at_other_shapes_and_sizes():
         value = accuracy(outputs=Tensor(scores), targets=targets.tolist())
         case = f"{shape}: the share of {right} right among {targets.size}"
         expect(value, right / targets.size, case, near=(0, 1e-9))
-        column = np.expand_dims(targets, -1)
-        case = f"scores of {shape}, targets of {column.shape}"
-        refused(lambda: accuracy(scores, column), case, contains=[column.shape])
 
 
 # %% confusion points=2
@@ -333,18 +323,7 @@ def test_averaging_changes_nothing():
     equal(one, {"loss": 3.0}, case)
 
 
-def test_no_examples_are_refused():
-    cause = "without examples there is no mean, and a loss of 0 would look perfect"
-    for results in ([], [({"loss": 3.0}, 0)]):
-        case = (
-            f"average_metrics({results}) should raise a ValueError that says that there are no "
-        )
-        case += "examples: it"
-        call = lambda: average_metrics(results)
-        try:
-            refused(call, case, cause=cause)
-        except (IndexError, ZeroDivisionError) as error:
-            assert False, f"{case} raises {error!r}"
+def test_an_infinite_loss_stays_infinite():
     average = average_metrics([({"loss": math.inf}, 1), ({"loss": 1.0}, 3)])
     equal(average, {"loss": math.inf}, "one infinite loss makes the mean infinite: the average")
 

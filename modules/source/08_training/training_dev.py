@@ -21,7 +21,7 @@ figure = plot_learning_curve(example_history())
 #
 # **You need** 04 (layers), 05 (losses), 06 (autograd) and 07 (optimizers). **You write** the
 # training step, metrics, gradient accumulation, evaluation mode, early stopping, the training
-# loop, checkpoints, and two tools that find out why a network does not learn.
+# loop, checkpoints, and tools that find out why a network does not learn.
 
 # %%
 #| default_exp core.training
@@ -195,7 +195,9 @@ print((predicted == targets).shape, (predicted == targets).mean())
 # All four predictions are right, but the mean is 0.625: broadcasting compared every prediction
 # with every target. Because there is no error message, 0.625 looks like a real accuracy.
 #
-# **Task.** Write `accuracy`, and refuse targets whose shape does not match.
+# The given lines of `accuracy` refuse targets whose shape does not match.
+#
+# **Task.** Write `accuracy`.
 
 # %% exercise="accuracy"
 #| export
@@ -214,12 +216,12 @@ def accuracy(outputs, targets):
 
     Source: torchmetrics.classification.MulticlassAccuracy with average="micro".
     """
+    outputs, targets = np.asarray(outputs), np.asarray(targets)
+    if outputs.shape[:-1] != targets.shape:
+        raise ValueError(f"scores of shape {outputs.shape} need targets of shape "
+                         f"{outputs.shape[:-1]}, not {targets.shape}")
     ### BEGIN SOLUTION
-    predicted, targets = np.asarray(outputs).argmax(axis=-1), np.asarray(targets)
-    if predicted.shape != targets.shape:
-        raise ValueError(f"scores of shape {np.shape(outputs)} need targets of shape "
-                         f"{predicted.shape}, not {targets.shape}")
-    return float((predicted == targets).mean())
+    return float((outputs.argmax(axis=-1) == targets).mean())
     ### END SOLUTION
 
 # %% checks="accuracy"
@@ -301,7 +303,8 @@ print(np.mean([1.0, 0.0]), 100 / 101)
 # store a pair: its metrics and its number of examples, such as
 # `({"loss": 0.25, "accuracy": 0.9}, 32)`. We call this pair the *result* of the batch.
 #
-# **Task.** Write `average_metrics`.
+# **Task.** Write `average_metrics`. The given lines count the examples, and refuse to average
+# over none.
 
 # %% Averages over batches exercise="average"
 #| export
@@ -319,11 +322,11 @@ def average_metrics(results):
 
     Source: the weighted arithmetic mean; torchmetrics.MeanMetric.
     """
-    ### BEGIN SOLUTION
     total = sum(count for _, count in results)
     if total == 0:
         raise ValueError("no examples to average over: were the batches a generator that is "
                          "used up?")
+    ### BEGIN SOLUTION
     return {name: sum(metrics[name] * count for metrics, count in results) / total
             for name in results[0][0]}
     ### END SOLUTION
@@ -523,7 +526,7 @@ for name, batches in [("training set", train_batches), ("validation set", valida
 # **Generalization** is how well a model does on data that it was not trained on. The validation
 # loss measures it.
 
-# %% tags=["demonstration"]
+# %% tags=["demonstration", "payoff"]
 model = new_model()
 optimizer = Adam(model.parameters(), lr=0.02)
 history = {"loss": [], "validation loss": []}
@@ -606,7 +609,7 @@ def epochs_since_best(losses, min_delta=0.0):
 check("patience")
 
 # %% [markdown]
-# Predict what your function returns for [4, 2, 3, 2] and for [nan, nan].
+# Predict what `epochs_since_best` returns for [4, 2, 3, 2] and for [nan, nan].
 
 # %% tags=["demonstration", "answer", "explained"]
 print(epochs_since_best([4, 2, 3, 2]), epochs_since_best([math.nan, math.nan]))
@@ -639,7 +642,7 @@ draw_training_loop(batches=len(train_batches), epochs=60)
 # back to the question. Yes leads to the end: load the best weights.
 
 # %% [markdown]
-# The inner loop is given. Its most important method is `step`. It is your `train_step` with
+# The inner loop is given. Its most important method is `step`. It is `train_step` with
 # accumulation, checks for `nan`, gradient clipping and a learning-rate schedule (both lesson
 # 07). If the loss is `nan`, `check_losses` repeats the forward pass to find the layer.
 # `TrainingState` (`tinytorch/support/training_state.py`) stores the arguments and the history.
@@ -736,7 +739,8 @@ class TrainingRun(TrainingStep):
 # | `self.save(checkpoint)` | writes a checkpoint |
 #
 # **Task.** Write `Trainer.fit`. The docstring says what happens before and after each epoch,
-# and in which order.
+# and in which order. This is the longest exercise of the lesson. Write the order of the calls
+# as comments first, and then replace each comment by its line.
 
 # %% The training loop exercise="fit"
 #| export
@@ -990,8 +994,8 @@ for lr in (suggest_learning_rate(rates, losses), 0.005, 0.02):
 # show *why*.
 #
 # `Trainer` records the forward pass of every layer for you (`watch_layers` in
-# `tinytorch/support/layer_watch.py`; in PyTorch this is done with *forward hooks*), and your
-# function gets the list.
+# `tinytorch/support/layer_watch.py`; in PyTorch this is done with *forward hooks*), and
+# `find_nonfinite` gets the list.
 #
 # **Task.** Write `find_nonfinite`.
 
@@ -1031,7 +1035,7 @@ def find_nonfinite(layers):
 check("nonfinite")
 
 # %% [markdown]
-# `Trainer` calls your function when a loss is not finite. The error names the layer, and
+# `Trainer` calls `find_nonfinite` when a loss is not finite. The error names the layer, and
 # because it is raised before the optimizer step, the weights are not yet changed:
 
 # %% tags=["demonstration"]
@@ -1146,8 +1150,8 @@ def snapshot(run):
 check("snapshot")
 
 # %% [markdown]
-# `Trainer.save` writes your snapshot to a file (`tinytorch/support/checkpoints.py`). The file
-# is an `.npz` of plain arrays. (*Pickle*, Python's format for objects of any kind, is unsafe: a
+# `Trainer.save` writes the snapshot to a file (`tinytorch/support/checkpoints.py`). The file is
+# an `.npz` of plain arrays. (*Pickle*, Python's format for objects of any kind, is unsafe: a
 # pickle file can contain a program, which runs when the file is opened.) The checkpoint is
 # written under another name and then renamed, so that a crash during saving cannot destroy the
 # previous checkpoint.
@@ -1215,3 +1219,9 @@ figure = plot_double_descent(COUNTS, train_errors, test_errors)
 # checkpoints are `torch.save` of state dicts, `random_states` is `torch.get_rng_state`, and
 # metrics come from `torchmetrics`. `torch.optim.Optimizer.state_dict` returns live tensors:
 # copy them.
+
+# %% [markdown] tags=["answer"]
+# 1. The loss in the history was computed with dropout, and while the weights changed: it is the
+#    mean over the epoch. `evaluate` uses no dropout, and the weights at its end.
+# 2. Each micro-batch is normalized with its own mean and variance. A large batch has one mean
+#    and one variance for all its examples.

@@ -49,7 +49,8 @@ figure = draw_maps([house(), *feature_maps], ["house", *kernels])
 #
 # **You need** 02 (Tensor), 04 (Layers), 05 (Losses) and 06 (Autograd). **You write** the
 # convolution as loops, and again as a matrix product that is thousands of times as fast. Then
-# you write its gradients, the layer `Conv2d` and pooling, and compute receptive fields, FLOPs.
+# you write its gradients, the layer `Conv2d` and pooling, and compute receptive fields and
+# FLOPs.
 
 # %% [markdown]
 # ## Kernel, stride and padding
@@ -117,8 +118,8 @@ print("7 numbers, stride 1:", output_size(7, 3), "  8 numbers, stride 2:", outpu
 # With stride 2, the last of 8 numbers is in no window.
 #
 # An image has two axes, rows first, then columns. Kernel sizes, strides and paddings are
-# therefore pairs `(down, across)`; an int such as 3 means (3, 3). `output_shape` applies your
-# function to both axes:
+# therefore pairs `(down, across)`; an int such as 3 means (3, 3). `output_shape` applies
+# `output_size` to both axes:
 
 # %%
 #| exporti
@@ -204,7 +205,7 @@ check("loops")
 print("output (32, 8, 24, 24):", f"{32 * 8 * 24 * 24:,} numbers of {3 * 5 * 5} products each")
 
 # %% [markdown]
-# Your function can already compute the feature maps of the first picture. Below, two kernels
+# `conv2d_loops` can already compute the feature maps of the first picture. Below, two kernels
 # are applied to the house, and to the house shifted left by 6 pixels. Predict the new maps.
 
 # %% tags=["answer", "explained"]
@@ -315,7 +316,8 @@ draw_im2col(pixels, kernel_size=(3, 3), window=1)
 #
 # **Task.** Write `im2col`. For one channel and one weight, `patches` returns the numbers of one
 # row of this matrix. Two helpers are given: `pad_images(x, padding)` adds zeros, and
-# `kernel_positions(kernel_size)` lists every (i, j).
+# `kernel_positions(kernel_size)` lists every (i, j). Axes are easy to mix up here, so fill in
+# the matrix by hand first, for an image of 3 by 3 and a kernel of 2 by 2.
 
 # %% The matrix of patches exercise="im2col"
 #| export
@@ -585,12 +587,11 @@ derivative(conv2d_forward, input_gradient, weight_gradient,
 # Users call the function `conv2d`. It takes tensors, accepts ints for pairs, and checks its
 # inputs. Three mistakes are common: the images have no batch axis, images and kernels have
 # different numbers of channels, or a kernel is larger than the padded image. In these cases
-# NumPy's errors would be about matrices that the user has never seen.
-# `shape_error(x.shape, weights.shape, reason)` is given: it returns an error with both shapes
-# and the formula.
+# NumPy's errors would be about matrices that the user has never seen. The given lines of
+# `conv2d` refuse the three mistakes with an error that contains both shapes and the formula.
 #
-# **Task.** Write the rest of `conv2d`: refuse these three mistakes, replace a missing bias, and
-# call `apply(conv2d_forward, ...)`. Pass the three arrays by position, and the options
+# **Task.** Write the rest of `conv2d`: replace a missing bias, and call
+# `apply(conv2d_forward, ...)`. Pass the three arrays by position, and the options
 # `stride`, `padding` and `saved={}` (a new dictionary in each call) by name.
 
 # %% The conv2d operation exercise="conv2d"
@@ -620,7 +621,6 @@ def conv2d(x, weights, bias=None, stride=1, padding=0):
     if bias is not None and np.shape(bias) != weights.shape[:1]:
         raise ValueError(f"weights of shape {weights.shape} need a bias of shape "
                          f"{weights.shape[:1]}, not {np.shape(bias)}")
-    ### BEGIN SOLUTION
     both = x.shape, weights.shape
     if x.ndim != 4 or weights.ndim != 4:
         raise shape_error(*both, "both need four axes (for one image, use image[None])")
@@ -631,6 +631,7 @@ def conv2d(x, weights, bias=None, stride=1, padding=0):
         output_shape(x.shape, weights.shape[2:], stride, padding)
     except ValueError as error:
         raise shape_error(*both, error) from None
+    ### BEGIN SOLUTION
     bias = np.zeros(len(weights), weights.dtype) if bias is None else bias
     return apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding, saved={})
     ### END SOLUTION
@@ -938,10 +939,10 @@ class AvgPool2d(MaxPool2d):
     pool = staticmethod(avg_pool2d)
 
 # %% [markdown]
-# Here are the four feature maps of the house again, now with your `conv2d`. The code takes
-# their absolute values, so they are grey, and pooling reduces them from 48 by 48 to 12 by 12.
-# Bright bars at the border are artefacts of the padding. Predict whether the edges of the house
-# are still visible.
+# Here are the four feature maps of the house again, now with `conv2d`. The code takes their
+# absolute values, so they are grey, and pooling reduces them from 48 by 48 to 12 by 12. Bright
+# bars at the border are artefacts of the padding. Predict whether the edges of the house are
+# still visible.
 
 # %% tags=["answer"]
 weights = Tensor(np.array(list(kernels.values()), "float32")[:, None])
@@ -1111,7 +1112,7 @@ figure = draw_maps([*np.maximum(eight, 0)], columns=4)
 # A fully connected and a convolutional network are trained on such images. Both are tested with
 # strokes in the left half and in the right half. Predict the four accuracies; 25 % is guessing.
 
-# %% tags=["answer", "explained"]
+# %% tags=["answer", "explained", "payoff"]
 from tinytorch.core.layers import Dense, Flatten, Sequential, manual_seed
 from tinytorch.core.losses import cross_entropy
 

@@ -226,29 +226,6 @@ return col2im(columns, x.shape, weights.shape[2:], stride, padding)
 columns = weights.reshape(len(weights), -1).T @ flatten_maps(g)
 return col2im(columns, pad_images(x, padding).shape, weights.shape[2:], stride)
 
-# %% conv2d mistake channels-unchecked: Does not compare the channels; NumPy then complains
-# about matrices that the user never made.
-#> the error should
-#- if x.shape[1] != weights.shape[1]:
-#-     raise shape_error(*both, f"the images have {x.shape[1]} channels, "
-#-                              f"the kernels {weights.shape[1]}")
-if False:
-    raise shape_error(*both, f"the images have {x.shape[1]} channels, "
-                             f"the kernels {weights.shape[1]}")
-
-# %% conv2d mistake image-without-a-batch: Accepts images with three axes.
-#> the error should
-#- if x.ndim != 4 or weights.ndim != 4:
-#-     raise shape_error(*both, "both need four axes (for one image, use image[None])")
-if x.ndim < 3 or weights.ndim != 4:
-    raise shape_error(*both, "both need four axes (for one image, use image[None])")
-
-# %% conv2d mistake size-error-without-shapes: Lets the error of output_size through, which
-# contains no shapes.
-#> the error should contain both shapes
-#- raise shape_error(*both, error) from None
-raise error
-
 # %% conv2d mistake if-bias: Tests whether the bias is true; a single bias of 0 is not.
 #> Test `bias is None`
 #- bias = np.zeros(len(weights), weights.dtype) if bias is None else bias
@@ -527,12 +504,6 @@ return columns.reshape(n, -1, size[0] * size[1])
 #- return apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding, saved={})
 return apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding).data
 
-# %% conv2d mistake channels-compared-first: Compares the channels before testing that there is
-# an axis of channels.
-#> the error should contain the formula
-#- if x.ndim != 4 or weights.ndim != 4:
-#-     raise shape_error(*both, "both need four axes (for one image, use image[None])")
-
 # %% max-pool mistake large-negative-number-as-padding: Pads with -1e9, which is larger than
 # some inputs.
 #> The padding was the maximum
@@ -630,17 +601,6 @@ return (flatten_maps(g) @ columns).sum(axis=0).reshape(weights.shape)
 #> the inner axes must both be out
 columns = weights.reshape(len(weights), -1) @ flatten_maps(g)
 return col2im(columns, x.shape, weights.shape[2:], stride, padding)
-
-# %% conv2d mistake kernel-compared-without-padding: Refuses a kernel that fits into the padded
-# images, because it compares it with the images.
-#> count the padding on both sides
-#- try:
-#-     output_shape(x.shape, weights.shape[2:], stride, padding)
-#- except ValueError as error:
-#-     raise shape_error(*both, error) from None
-if x.shape[2] < weights.shape[2] or x.shape[3] < weights.shape[3]:
-    raise shape_error(*both, "the kernel is larger than the images")
-output_shape(x.shape, weights.shape[2:], stride, padding)
 
 # %% conv2d mistake options-by-position: Passes stride and padding to apply by position, as if
 # they were inputs with rules.
@@ -791,32 +751,12 @@ for i, j in kernel_positions(weights.shape[2:]):
     view += np.einsum("nopq,oc->ncpq", g, weights[:, :, i, j])
 return crop_padding(gradient, padding)
 
-# %% conv2d right: Tests everything with the shapes, without try.
-both = f"weights of shape {weights.shape}"
-if not (len(x.shape) == len(weights.shape) == 4):
-    raise shape_error(x.shape, both, "four axes are needed")
-if x.shape[1] != weights.shape[1]:
-    raise shape_error(x.shape, both, "the channels differ")
-for size, kernel_size, p in zip(x.shape[2:], weights.shape[2:], padding):
-    if kernel_size > size + 2 * p:
-        raise shape_error(x.shape, both, "the kernel is larger than the padded image")
+# %% conv2d right: A tensor of zeros, and the options in another order.
 if bias is None:
     bias = Tensor(np.zeros(weights.shape[0], dtype=weights.dtype))
 return apply(conv2d_forward, x, weights, bias, padding=padding, stride=stride)
 
-# %% conv2d right: Collects the reason first and raises at one place.
-reason = None
-if x.ndim != 4 or weights.ndim != 4:
-    reason = "four axes expected"
-elif x.shape[1] != weights.shape[1]:
-    reason = f"{x.shape[1]} channels against {weights.shape[1]}"
-else:
-    try:
-        output_shape(x.shape, weights.shape[2:], stride, padding)
-    except ValueError as error:
-        reason = error
-if reason is not None:
-    raise shape_error(x.shape, f"weights of shape {weights.shape}", reason)
+# %% conv2d right: Zeros that are computed from the weights.
 if bias is None:
     bias = weights.data[:, 0, 0, 0] * 0
 return apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding)
@@ -921,3 +861,6 @@ return multiply_adds + multiply_adds
 
 # %% max-pool equivalent: The maximum of two numbers does not depend on their order.
 #= `out, patches(x, i, j, size, stride)` -> `patches(x, i, j, size, stride), out`
+
+# %% conv2d equivalent: Without `saved`, the backward pass computes a product again.
+#= `apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding, saved={})` -> `apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding)`

@@ -661,19 +661,6 @@ def test_evaluation_uses_the_running_statistics():
     close(out, (images - mean[:, None, None]) / [[[2]], [[0.5]]], case, cause)
 
 
-def test_one_number_per_channel_is_refused_in_training():
-    for shape in [(1, 3), (1, 2, 1, 1)]:
-        x, stats = Tensor(np.ones(shape, "float32")), [np.zeros(shape[1]), np.ones(shape[1])]
-        case = f"an input of shape {shape} has one number per channel, so n - 1 is 0: training "
-        case += "with it"
-        refused(lambda: batch_norm(x, *stats, training=True), case, contains=[shape])
-    x, stats = np.ones((1, 2, 1, 2)), [np.zeros(2), np.ones(2)]
-    case = "one image of shape (1, 2, 1, 2) has two numbers per channel, enough to train with"
-    call = lambda: batch_normed(x, *stats, training=True)
-    out, *_ = result_of(call, case, kind=Exception)
-    close(out, np.zeros((1, 2, 1, 2)), "the output for one image with two numbers per channel")
-
-
 def test_gradients_go_through_the_statistics_of_the_batch():
     x, g = np.array([[1.0], [2.0], [4.0]]), np.array([[1.0], [0.0], [0.0]])
     options = {"running_mean": None, "running_var": None, "training": True, "eps": 0}
@@ -1083,16 +1070,6 @@ def test_the_gradient_passes_unchanged_beside_inner():
     close(leaf.grad, [[9.0, 24.0]], f"inner multiplies with [2, 5]; {case}", cause)
 
 
-def test_other_shapes_are_refused():
-    cause = "this should raise a ValueError: (4, 1) broadcasts, so compare the shapes"
-    for inner, shape in [(dense([[1.0, 2.0, 3.0]] * 2), (4, 3)), (dense([[1.0]] * 2), (4, 1))]:
-        x = Tensor(np.ones((4, 2), "float32"))
-        message = refused(lambda: Residual(inner)(x), f"inner(x) of shape {shape}", cause=cause)
-        assert "(4, 2)" in message and str(shape) in message, (
-            f"the error should contain both shapes, (4, 2) and {shape}; yours says: {message}"
-        )
-
-
 # %% learner-side
 def residual_of_inplace():
     """x + inner(x), with an inner function that returns its argument, and whether x changed."""
@@ -1112,4 +1089,3 @@ def test_other_residuals():
     stack = Sequential(Residual(dense(w)), Residual(Sequential(Tensor.tanh, dense(w))))
     y = x + x @ w
     close(stack(Tensor(x)), y + np.tanh(y) @ w, "the output of two residual layers", near=1e-4)
-    refused(lambda: Residual(Tensor.sum)(Tensor(x)), "a sum", contains=["(2, 3)", "()"])

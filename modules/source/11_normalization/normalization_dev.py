@@ -265,11 +265,11 @@ check("layer-norm-forward")
 # $$\frac{\partial L}{\partial x} = \frac{1}{\sigma} \left( h - \overline{h} -
 # \hat x \; \overline{h \odot \hat x} \right)$$
 #
-# You can understand it without algebra. Adding the same number to all $x_i$ does not change the
-# output, so the gradient has no component in that direction. This is why the formula subtracts
-# the mean of $h$. Multiplying the centered row by a number does not change the output (if
-# $\epsilon$ is 0), so the gradient has no component along $\hat x$. This is why the last term
-# is subtracted:
+# It is the hardest formula of this lesson, but you can understand it without algebra. Adding
+# the same number to all $x_i$ does not change the output, so the gradient has no component in
+# that direction. This is why the formula subtracts the mean of $h$. Multiplying the centered
+# row by a number does not change the output (if $\epsilon$ is 0), so the gradient has no
+# component along $\hat x$. This is why the last term is subtracted:
 
 # %%
 draw_projection(x=[1, 2, 4], g=[1, 0, 0])
@@ -560,7 +560,8 @@ print("after 1, 10 and 30 batches:", path[0], path[9], path[29])
 # The batch is a sample of all data. If the squared deviations of a sample are divided by $n$,
 # the variance is too small on average; dividing by $n - 1$ corrects this. Like PyTorch, we
 # normalize with the variance over $n$, and update the running variance with the variance over
-# $n - 1$. With only one number per channel, no variance can be estimated.
+# $n - 1$. With only one number per channel, no variance can be estimated, so a given line
+# refuses such a batch.
 #
 # **Task.** Write the two modes of `batch_norm`; both compute `out`. Three things are given:
 # `axes`, the axes to reduce; `shape`, to which you reshape numbers of shape (C,) so that they
@@ -598,10 +599,10 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
     x = as_float_tensor(x)
     axes, shape = channel_axes(x.ndim)  # (0,) and (1, -1); for images (0, 2, 3), (1, -1, 1, 1)
     mean, var = running_arrays(running_mean, running_var, x.shape, training)
+    if training and x.size // x.shape[1] < 2:
+        raise ValueError(f"training needs 2 or more numbers per channel, not {x.shape}")
     ### BEGIN SOLUTION
     if training:
-        if x.size // x.shape[1] < 2:
-            raise ValueError(f"training needs 2 or more numbers per channel, not {x.shape}")
         out = normalized(x, axes, eps)
         numbers = x.detach()  # Tensors add up exactly, NumPy's mean of many rows does not
         mean[...] = running(mean, numbers.mean(axes).data, momentum)
@@ -1056,8 +1057,8 @@ draw_residual()
 # which the gradient of the loss reaches the first block unchanged. In the forward direction,
 # the image reaches the last block on the same path.
 #
-# **Task.** Write `Residual`. Compare the shapes: otherwise an output of shape (4, 1) would be
-# broadcast.
+# **Task.** Write the last line of `Residual`. The shapes are compared before it, because an
+# output of shape (4, 1) would be broadcast.
 
 # %% A residual connection exercise="residual"
 #| export
@@ -1079,11 +1080,11 @@ class Residual(Module):
         self.inner = inner
 
     def forward(self, x):
-        ### BEGIN SOLUTION
         change = self.inner(x)
         if change.shape != x.shape:
             raise ValueError(f"a residual connection adds the input, of shape {x.shape}, to "
                              f"the output of its layer, of shape {change.shape}")
+        ### BEGIN SOLUTION
         return x + change
         ### END SOLUTION
 
@@ -1124,7 +1125,7 @@ with np.errstate(all="ignore"):
 # positive mean, and RMSNorm does not subtract it. Here is the plot from the beginning of the
 # chapter, now made by your own code:
 
-# %%
+# %% tags=["payoff"]
 figure = plot_lines({name: (STEPS, np.reshape(losses, (-1, 5)).mean(1))
                      for name, losses in curves.items()}, "step", "loss")
 # alt: Loss over 100 steps. The network of 20 layers stays at 2.3, with batch norm the loss
@@ -1145,3 +1146,7 @@ figure = plot_lines({name: (STEPS, np.reshape(losses, (-1, 5)).mean(1))
 #    arguments; `torch.nn.functional.layer_norm`, `rms_norm` and `batch_norm`. A batch norm of
 #    PyTorch counts its batches also when it has a momentum (`num_batches_tracked`). Residual
 #    connections are written as `x + f(x)`.
+
+# %% [markdown] tags=["answer"]
+# 2. It is 0, up to rounding: batch norm subtracts the mean, and with it every constant that was
+#    added before. The bias of the batch norm takes its place.

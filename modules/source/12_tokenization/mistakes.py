@@ -1,19 +1,5 @@
 # Mistakes that learners make, and right solutions in other styles: see CONTRIBUTING.md.
 
-# %% characters mistake unknown-characters-skipped: Leaves out characters that are not in the
-# vocabulary.
-#> a character was lost or made up
-return np.array([self.ids[c] for c in text if c in self.ids], dtype=np.int64)
-
-# %% characters mistake key-error-for-unknown: Lets the dictionary raise a KeyError.
-#> raises KeyError
-return np.array([self.ids[c] for c in text], dtype=np.int64)
-
-# %% characters mistake find-gives-minus-one: Uses str.find, which gives -1 for an unknown
-# character.
-#> raises nothing
-return np.array([self.characters.find(c) for c in text], dtype=np.int64)
-
 # %% characters mistake code-points-for-ids: Takes code points for ids.
 #> are " abilnpst"
 #- return np.array([self.ids[character] for character in text], dtype=np.int64)
@@ -656,19 +642,13 @@ while pairs := [pair for pair in zip(ids, ids[1:]) if pair in merges]:
         ids = new
 return tuple(ids)
 
-# %% characters right: missing characters by a comprehension
-missing = [c for c in text if c not in self.characters]
-if missing:
-    raise ValueError(f"unknown character {missing[0]}")
+# %% characters right: places in the string of characters
 return np.array([self.characters.index(c) for c in text], np.int64)
 
 # %% characters right: an array filled in a loop
 out = np.zeros(len(text), dtype=np.int64)
 for place, character in enumerate(text):
-    known = self.ids.get(character)
-    if known is None:
-        raise ValueError("not in the vocabulary: " + character)
-    out[place] = known
+    out[place] = self.ids[character]
 return out
 
 # %% to-bytes right: a comprehension over bytes
@@ -943,14 +923,3 @@ for p in lowered:
 # order puts the longer of them last.
 #= `sorted(special_tokens, key=len, reverse=True)` -> `sorted(special_tokens, reverse=True)`
 
-# %% characters right: raises a ValueError of a class of its own
-class UnknownCharacter(ValueError):
-    pass
-
-ids = []
-for character in text:
-    try:
-        ids.append(self.ids[character])
-    except KeyError:
-        raise UnknownCharacter(f"{character!r} is not in the vocabulary") from None
-return np.array(ids, dtype=np.int64)

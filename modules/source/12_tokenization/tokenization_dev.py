@@ -38,8 +38,8 @@ draw_tokens(PIECES)
 # saved. Then you measure it on its training text, on another text and on other languages.
 #
 # **You need** only the words *training set* and *test set* of 09 (Data); no tensors. **You
-# write** two small tokenizers, the training of byte-pair encoding, slow and fast, encoding and
-# decoding, special tokens, a file format and two measures.
+# write** small tokenizers, the training of byte-pair encoding, slow and fast, encoding and
+# decoding, special tokens, a file format and measures of a tokenizer.
 
 # %% [markdown]
 # ## Characters as tokens
@@ -52,7 +52,8 @@ draw_tokens(PIECES)
 # In the simplest tokenizer every character is a token. Its vocabulary is the sorted set of the
 # characters in some training text.
 #
-# **Task.** Write `encode` of `CharTokenizer`.
+# **Task.** Write `encode` of `CharTokenizer`. The given lines refuse a character that is not in
+# the vocabulary.
 
 # %% A tokenizer of characters exercise="characters"
 #| export
@@ -89,10 +90,10 @@ class CharTokenizer:
         Raises ValueError if a character is not in the vocabulary; the message contains the
         first such character.
         """
-        ### BEGIN SOLUTION
         for character in text:
             if character not in self.ids:
                 raise ValueError(f"the vocabulary has no {character!r}")
+        ### BEGIN SOLUTION
         return np.array([self.ids[character] for character in text], dtype=np.int64)
         ### END SOLUTION
 
@@ -255,6 +256,7 @@ draw_merging([("aaabdaaabac", list("aaabdaaabac"), ()),
 # letter. We merge from left to right, so `aaa` becomes `(aa)a`.
 #
 # **Task.** Write `merged`. We store ids in tuples, because tuples can be keys of a dictionary.
+# It is harder than it looks: try `aaaa` and `abab` on paper first.
 
 # %% Applying one merge exercise="merged"
 #| export
@@ -486,7 +488,7 @@ def count_words(text, special_tokens=()):
 # %% [markdown]
 # A vocabulary consists of the 256 bytes, the merged tokens and the *special tokens* of a later
 # section. The given function `merges_wanted` subtracts the bytes and the special tokens from
-# the desired size. Its result, `count`, is the largest number of merges that your loop may
+# the desired size. Its result, `count`, is the largest number of merges that the loop may
 # learn. In a short text, training may run out of pairs before that.
 #
 # **Task.** Write the loop of `train_bpe`.
@@ -790,9 +792,9 @@ print(len(text), "characters,", len(tokenizer.encode(text)), "tokens; with the s
 # %% [markdown]
 # The text has more tokens than characters. `é`, `猫` and some others do not occur in the
 # novels, so each of their two to four bytes stays a token. Here is a sentence of the novel, as
-# bytes and with your tokenizer:
+# bytes and with the tokenizer:
 
-# %% tags=["demonstration"]
+# %% tags=["demonstration", "payoff"]
 line = "Mr. Bennet was among the earliest of those who waited on Mr. Bingley."
 draw_tokens({name: [one.token(id).decode() for id in one.encode(line).tolist()]
              for name, one in [("bytes", Tokenizer({})), ("vocabulary of 512", tokenizer)]})
@@ -875,9 +877,9 @@ def compression(text, tokenizer):
 check("compression")
 
 # %% [markdown]
-# A tokenizer is a model of the text it was trained on. Yours was trained on 30,000 characters
-# of *Pride and Prejudice*. Predict its characters per token on the test set, which is the end
-# of *Emma*, and on Greek.
+# A tokenizer is a model of the text it was trained on. Ours was trained on 30,000 characters of
+# *Pride and Prejudice*. Predict its characters per token on the test set, which is the end of
+# *Emma*, and on Greek.
 
 # %% tags=["answer"]
 test_text = load_text("test")
@@ -1082,3 +1084,9 @@ figure = draw_token_lengths([len(token) for token in token_bytes(merges).values(
 #    (Hugging Face) finds the same merges. `tiktoken.Encoding` has our `encode(text,
 #    allowed_special=...)`, but raises a ValueError when a text contains a special token that is
 #    not allowed. Ours encodes it as text. Which is safer, and for whom?
+
+# %% [markdown] tags=["answer"]
+# 3. The ids are different, and so are the vectors that a model learns for them. If all three
+#    were one token, a decoded text would have neither capital letters nor the right spaces.
+# 4. An error is safer for a program that passes on what strangers type, because a special token
+#    could end their part of the text. Text is safer for a program that must never stop.

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from checking import equal, expect, gradient_by_differences, refusal, refused, result_of
+from checking import equal, expect, gradient_by_differences, refusal, result_of
 from tinytorch.core.tensor import Tensor, Variable
 
 
@@ -377,47 +377,6 @@ def test_other_names():
                 past.append(id)
         expect(x, rows, f"context {context}")
         expect(y, targets, f"context {context}")
-
-
-# %% embedding-forward points=3
-def test_each_id_gets_its_row():
-    weight = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    for ids in ([1, 0, 1], [[1], [0]], [[[0, 1]]], [], [[], []]):
-        case = f"ids {ids} in a table of 2 rows and 3 columns: the vectors"
-        call = lambda: embedding_forward(weight, np.array(ids, int))
-        wanted = np.array([weight[int(k)] for k in np.ravel(ids)]).reshape(*np.shape(ids), 3)
-        cause = "There may be no ids" if np.size(ids) == 0 else "Look up rows, not columns"
-        expect(result_of(call, case, cause), wanted, case)
-
-
-def test_the_dtype_stays():
-    got = embedding_forward(np.array([[0.5], [2.5]], np.float32), np.array([1]))
-    expect(got, [[2.5]], "row 1 of the float32 table [[0.5], [2.5]]", dtype="float32")
-
-
-def test_ids_that_are_no_row_are_refused():
-    weight = np.arange(8.0).reshape(4, 2)
-    for ids, wrong in [([0, 4, 9], 4), ([3, -1], -1), ([[1, 7], [5, -2]], 7), ([-4], -4)]:
-        kind, message = refusal(embedding_forward, weight, np.array(ids))
-        nothing = "raises nothing" + ": NumPy counts -1 from the end" * (wrong < 0)
-        assert kind == "IndexError", (
-            f"ids {ids} in a table of 4 rows: there is no row {wrong}, so embedding_forward "
-            f"should raise an IndexError; yours {f'raises {kind}' if kind else nothing}"
-        )
-        assert message.count(str(wrong)) > (wrong == 4) and "4" in message, (
-            f"ids {ids} in a table of 4 rows: the message should contain the first wrong id, "
-            f"{wrong}, and 4; yours is {message!r:.100}"
-        )
-
-
-# %% embedding-forward hidden points=1
-def test_other_rows():
-    rng = np.random.default_rng(8)
-    for shape in [(7,), (2, 5), (0,), (3, 0), (2, 1, 3)]:
-        weight, ids = rng.normal(size=(11, 4)), rng.integers(0, 11, shape)
-        close(embedding_forward(weight, ids), np.eye(11)[ids] @ weight, f"ids of shape {shape}")
-    weight, ids = np.zeros((30, 2)), np.array([[29, 35], [-3, 77]])
-    refused(lambda: embedding_forward(weight, ids), "id 35 of 30", IndexError, ["35", "30"])
 
 
 # %% embedding-gradient points=4

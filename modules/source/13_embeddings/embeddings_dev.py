@@ -170,6 +170,8 @@ print(table / table.sum(axis=1))
 # same name every time.
 #
 # **Task.** Write `sample_bigram`. `rng.choice(n, p=...)` draws one of the numbers below n.
+# After this exercise, your program writes for the first time. Most of its names will be bad, as
+# they should be for a model that sees one letter.
 
 # %% Sampling a name exercise="sample"
 #| export
@@ -200,7 +202,7 @@ def sample_bigram(P, start, stop, rng):
 # %% checks="sample"
 check("sample")
 
-# %% tags=["demonstration"]
+# %% tags=["demonstration", "payoff"]
 P = probabilities(counts)
 rng = np.random.default_rng(3)
 print([letters.decode(sample_bigram(P, start=0, stop=0, rng=rng)) for _ in range(8)])
@@ -389,11 +391,10 @@ draw_one_hot([2, 0, 2], [[1, 5], [2, 6], [3, 7], [4, 8]])
 # %% [markdown]
 # Nearly all of these products are 0. NumPy can fetch the rows directly, by indexing. However,
 # it accepts negative indices and counts them from the end: an id of -1, the result of a mistake
-# elsewhere, would silently become a `z`.
-#
-# **Task.** Write `embedding_forward`.
+# elsewhere, would silently become a `z`. `embedding_forward` is given: it refuses such an id,
+# and its last line looks up the rows.
 
-# %% Rows of a table exercise="embedding-forward"
+# %%
 #| export
 def embedding_forward(weight, ids):
     """The rows of a table.
@@ -412,15 +413,10 @@ def embedding_forward(weight, ids):
 
     Source: torch.nn.functional.embedding.
     """
-    ### BEGIN SOLUTION
     outside = ids[(ids < 0) | (ids >= len(weight))]
     if outside.size:
         raise IndexError(f"id {outside[0]} has no row in an embedding of {len(weight)} tokens")
     return weight[ids]
-    ### END SOLUTION
-
-# %% checks="embedding-forward"
-check("embedding-forward")
 
 # %% [markdown]
 # ## The gradient of an embedding
@@ -518,7 +514,7 @@ except IndexError as error:
 
 # %% [markdown]
 # NumPy has a function that adds at repeated indices, `np.add.at`. Predict which is fastest for
-# 512 ids and vectors of 64 numbers: your function, `np.add.at`, or the sorting of
+# 512 ids and vectors of 64 numbers: `embedding_gradient`, `np.add.at`, or the sorting of
 # `scatter_add`? Compare a vocabulary of 27 tokens with one of 1,024.
 
 # %% tags=["answer", "explained"]
@@ -663,7 +659,7 @@ def window_bits(model):
 # Predict the bits per character before training. What should they be if the model begins with
 # about equal probabilities? The training takes about a second:
 
-# %% tags=["answer", "explained"]
+# %% tags=["answer", "explained", "payoff"]
 from tinytorch.pictures.embeddings import padded_batch, sample_name
 
 manual_seed(1)
@@ -718,9 +714,9 @@ check("nearest")
 # %% [markdown]
 # Such vectors need not come from a network. In the next example, the tokens are the 1,000 most
 # frequent words of the novels. The vector of a word contains the probabilities of the words
-# after it and before it, from your `bigram_counts`. (We take the square root of each
-# probability, so that frequent neighbours such as *the* do not dominate.) Predict the nearest
-# words of *could*, *father* and *Darcy*.
+# after it and before it, from `bigram_counts`. (We take the square root of each probability, so
+# that frequent neighbours such as *the* do not dominate.) Predict the nearest words of *could*,
+# *father* and *Darcy*.
 
 # %% tags=["answer"]
 import re
@@ -878,9 +874,9 @@ with no_grad():
 # so far. How far back could it look in a longer text?
 #
 # **Backpropagation through time** is backpropagation through all steps of a recurrent network.
-# Your engine already does it, because in the computation graph the loop is a long chain. From
-# each step to the one before, the gradient is multiplied by the derivative of tanh and by
-# $u^\top$ (lesson 06), the same matrix in every step.
+# Autograd already does it, because in the computation graph the loop is a long chain. From each
+# step to the one before, the gradient is multiplied by the derivative of tanh and by $u^\top$
+# (lesson 06), the same matrix in every step.
 #
 # We take the gradient of the last hidden state with respect to the input k steps before.
 # Predict its norm for three matrices $u$: one halves the length of every vector, one keeps it,
@@ -1123,5 +1119,9 @@ print(characters.decode(ids))
 #    (columns of the weights, and biases), and the ids in the texts. Which predictions change?
 #    What does that tell you about ids?
 # 4. In PyTorch: `torch.nn.Embedding(num_embeddings, embedding_dim)`; its argument `padding_idx`
-#    names a row that gets no gradient. `torch.nn.RNNCell` is your `rnn_step`, with transposed
+#    names a row that gets no gradient. `torch.nn.RNNCell` is `rnn_step`, with transposed
 #    weights and two biases; `torch.nn.RNN` applies it to all tokens. There is no n-gram model.
+
+# %% [markdown] tags=["answer"]
+# 3. None: all three follow the same change of names, so every product stays as it was. An id is
+#    a name, and its size means nothing.

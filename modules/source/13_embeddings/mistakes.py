@@ -178,47 +178,6 @@ return np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pair
 pairs = [windows([end] * context + list(name) + [end] * context, context) for name in names]
 return np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pairs])
 
-# %% embedding-forward mistake ids-not-checked: Leaves negative ids to NumPy, which counts them
-# from the end.
-#> NumPy counts -1 from the end
-return weight[ids]
-
-# %% embedding-forward mistake only-too-large-checked: Refuses large ids and forgets negative
-# ones.
-#> NumPy counts -1 from the end
-#- outside = ids[(ids < 0) | (ids >= len(weight))]
-outside = ids[ids >= len(weight)]
-
-# %% embedding-forward mistake ids-clipped: Clips ids into the table.
-#> raises nothing
-return np.take(weight, ids, axis=0, mode="clip")
-
-# %% embedding-forward mistake refused-with-another-error: Raises a ValueError.
-#> should raise an IndexError
-#- raise IndexError(f"id {outside[0]} has no row in an embedding of {len(weight)} tokens")
-raise ValueError(f"id {outside[0]} has no row in an embedding of {len(weight)} tokens")
-
-# %% embedding-forward mistake wrong-id-not-named: Names the largest id instead of the first
-# wrong one.
-#> the message should contain the first wrong id
-#- raise IndexError(f"id {outside[0]} has no row in an embedding of {len(weight)} tokens")
-raise IndexError(f"id {ids.max()} has no row in an embedding of {len(weight)} tokens")
-
-# %% embedding-forward mistake size-not-named: Does not say how many rows there are.
-#> the message should contain the first wrong id
-#- raise IndexError(f"id {outside[0]} has no row in an embedding of {len(weight)} tokens")
-raise IndexError(f"id {outside[0]} has no row")
-
-# %% embedding-forward mistake columns-for-rows: Takes columns instead of rows.
-#> in a table of 2 rows and 3 columns
-#- return weight[ids]
-return weight[:, ids]
-
-# %% embedding-forward mistake last-id-refused: Refuses the last row.
-#> Look up rows, not columns
-#- outside = ids[(ids < 0) | (ids >= len(weight))]
-outside = ids[(ids < 0) | (ids >= len(weight) - 1)]
-
 # %% embedding-gradient mistake repeated-ids-lose-gradient: Uses += with repeated indices, so
 # that the last gradient wins (#80).
 #> A token that occurs twice collects both gradients
@@ -589,13 +548,6 @@ for counts in self.counts[::-1]:
     if counts.length <= len(ids):
         context = ids[len(ids) - counts.length:]
 
-# %% embedding-forward mistake smallest-of-no-ids: Takes the smallest of the ids, although there
-# may be none.
-#> There may be no ids
-#- outside = ids[(ids < 0) | (ids >= len(weight))]
-ids.min()
-outside = ids[(ids < 0) | (ids >= len(weight))]
-
 # %% nearest mistake table-normalised-in-place: Divides the caller's table in place.
 #> writes into the caller's array
 #- unit = weight / np.linalg.norm(weight, axis=1, keepdims=True)
@@ -694,19 +646,6 @@ return np.array(x), np.array(y)
 padded = [np.concatenate([np.full(context, end), name, [end]]).astype(int) for name in names]
 x, y = zip(*(windows(one, context) for one in padded))
 return np.vstack(x), np.hstack(y)
-
-# %% embedding-forward right: np.take, and a loop for the check
-for id in ids.ravel().tolist():
-    if not 0 <= id < weight.shape[0]:
-        raise IndexError(f"there are {weight.shape[0]} rows, and {id} is none of them")
-return np.take(weight, ids, axis=0)
-
-# %% embedding-forward right: minimum and maximum
-V = len(weight)
-if ids.size and (ids.min() < 0 or ids.max() > V - 1):
-    first = next(id for id in ids.flat if id < 0 or id >= V)
-    raise IndexError(f"{first} is not in 0 ... {V - 1}, {V} rows")
-return weight[ids.ravel()].reshape(*ids.shape, weight.shape[1])
 
 # %% embedding-gradient right: np.add.at on a table of zeros
 gradient = np.zeros(weight.shape, g.dtype)

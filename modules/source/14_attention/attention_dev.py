@@ -34,9 +34,9 @@ figure = draw_map(learned_weights, predictions, letters, "", ("letter", "predict
 # lesson.
 #
 # **You need** 03 (Activations), 04 (Layers), 06 (Autograd) and 13 (Embeddings). **You write**
-# scaled dot-product attention with its masks, three ways to mark positions, multi-head
-# attention as one operation with its own gradient, and attention in chunks. (Imported names are
-# explained where used.)
+# scaled dot-product attention with its masks, ways to mark positions, multi-head attention as
+# one operation with its own gradient, and attention in chunks. (Imported names are explained
+# where used.)
 
 # %%
 #| default_exp core.attention
@@ -291,11 +291,11 @@ check("attention")
 # %% [markdown]
 # ## Training attention
 #
-# Your functions consist of Tensor operations, so `backward` already works, and attention can be
-# trained. In **self-attention**, one sequence provides queries, keys and values: three `Dense`
-# layers compute them from the vector of each position. The network of the first picture has one
-# such layer. Because a letter's embedding does not say at which position the letter is, the
-# network learns a second table, with a vector for each of the 23 positions, and adds it.
+# These functions consist of Tensor operations, so `backward` already works, and attention can
+# be trained. In **self-attention**, one sequence provides queries, keys and values: three
+# `Dense` layers compute them from the vector of each position. The network of the first picture
+# has one such layer. Because a letter's embedding does not say at which position the letter is,
+# the network learns a second table, with a vector for each of the 23 positions, and adds it.
 
 # %%
 class SelfAttention(Module):
@@ -331,7 +331,7 @@ class LetterModel(Module):
 # drawn from ten, so guessing gives 10 %. Predict the share of letters that the network predicts
 # correctly without positions. The cell takes a few seconds.
 
-# %% tags=["answer", "explained"]
+# %% tags=["answer", "explained", "payoff"]
 from tinytorch.core.embeddings import RecurrentModel
 from tinytorch.core.layers import Sequential, manual_seed
 from tinytorch.core.optimizers import Adam
@@ -362,7 +362,7 @@ figure = plot_lines(losses, "step", "loss in nats per letter")
 # *nothing* to do with the first half of the letters. Predict what happens to the attention
 # weight eleven positions back.
 
-# %% tags=["answer", "explained"]
+# %% tags=["answer", "explained", "payoff"]
 repeat = repeated(np.random.default_rng(1), 200)[0]
 unrelated = repeat.copy()
 unrelated[:, 12:] = np.random.default_rng(2).integers(0, 10, (200, 11))
@@ -372,7 +372,7 @@ for name, ids in [("repeated", repeat), ("unrelated", unrelated)]:
     print(f"{name:9} weight eleven positions back: {weights[:, rows, rows - 11].mean():.2f}")
 text = "".join(LETTERS[i] for i in repeat[0])
 figure = draw_map(model.layer.attention_weights(model.vectors(repeat))[0, 11:],
-                  [f"{a} → {b}" for a, b in zip(text[11:], text)], text, "your layer")
+                  [f"{a} → {b}" for a, b in zip(text[11:], text)], text, "the trained layer")
 # alt: Attention weights of the trained layer: a row for each of twelve predictions, columns for
 # all letters, with a diagonal of dark cells in the left half.
 
@@ -539,8 +539,8 @@ figure = draw_positions(sinusoidal(64, 32))
 # GPT-2 learns these vectors, as the network of the first picture does. They form a table with
 # one row per position, and there is no row for a position beyond the context.
 #
-# **Task.** Write `forward` of `LearnedPositions`. Index the Variable itself, because rows taken
-# from `.data` would not be recorded, and the table would keep its initial random numbers.
+# **Task.** Write the last line of `forward` of `LearnedPositions`. Index the Variable itself,
+# because rows taken from `.data` would not be recorded.
 
 # %% Learned positions exercise="learned"
 #| export
@@ -569,10 +569,10 @@ class LearnedPositions(Module):
         self.weight = Variable(weight.astype(np.float32))
 
     def forward(self, x):
-        ### BEGIN SOLUTION
         T, context = x.shape[-2], len(self.weight)
         if T > context:
             raise ValueError(f"{T} positions, and there are vectors for {context} only")
+        ### BEGIN SOLUTION
         return x + self.weight[:T]
         ### END SOLUTION
 
@@ -662,7 +662,8 @@ draw_split(3, 4, 2)
 # 0 1, 2 3, 4 5.
 
 # %% [markdown]
-# **Task.** Write `split_heads`, and `merge_heads`, its inverse.
+# **Task.** Write `split_heads`, and `merge_heads`, its inverse. Do it on paper for two
+# positions first, because a wrong reshape runs without an error.
 
 # %% Splitting into heads exercise="heads"
 #| export
@@ -714,7 +715,7 @@ check("heads")
 # How much of a training step is attention? Measure forward and backward pass of the model that
 # you have trained, and then of attention alone, for queries, keys and values of the same shape.
 # The cell also counts arrays of shape (T, T): the scores, the weights and other results that
-# the graph keeps for the backward pass. Their number depends on how you wrote your functions.
+# the graph keeps for the backward pass. Their number depends on how the functions are written.
 
 # %% tags=["demonstration"]
 from tinytorch.pictures.attention import batch_loss, cost
@@ -877,7 +878,7 @@ check("rule")
 
 # %% [markdown]
 # Check the gradient of the fused operation with finite differences. `composed` computes the
-# same result with your separate functions. Predict how many times as long it takes.
+# same result with the separate functions. Predict how many times as long it takes.
 
 # %% tags=["answer"]
 from tinytorch.core.autograd import numerical_gradient_check
@@ -900,8 +901,8 @@ print("fused:   ", cost(lambda: fused(qkv), 23))
 # %% [markdown]
 # The weights of a long text are large: with 4 heads and 2,048 tokens, 67 MB in each layer. So
 # for long texts, two given functions do the same for one block of queries after another, with
-# your `weights_forward` and `softmax_rule`. The backward pass computes the weights of each
-# block again: that is faster than to move them from and to memory.
+# `weights_forward` and `softmax_rule`. The backward pass computes the weights of each block
+# again: that is faster than to move them from and to memory.
 
 # %%
 #| exporti
@@ -921,7 +922,7 @@ def fused_attention(qkv, heads, causal):
 # ## Multi-head attention as a layer
 #
 # With these functions, the layer is short: a `Dense` layer for q, k and v, attention in each
-# head, and a second `Dense` layer that mixes the heads. It computes attention with your
+# head, and a second `Dense` layer that mixes the heads. It computes attention with
 # `scaled_dot_product_attention`, so this is the code that runs in your GPT. With `fused=True`
 # it uses the fused operation where it can: then a training step of the GPT takes a tenth less
 # time. The given `combined_mask` combines an extra mask with the causal one.

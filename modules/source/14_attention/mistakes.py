@@ -576,22 +576,6 @@ return x + self.weight.data[:T]
 #- return x + self.weight[:T]
 return x + self.weight[-T:]
 
-# %% learned mistake no-length-check: Does not check the length: NumPy broadcasts a context of
-# 1.
-#> a context of 1
-T, context = x.shape[-2], len(self.weight)
-if False:
-    raise ValueError(f"{T} positions, and there are vectors for {context} only")
-return x + self.weight[:T]
-
-# %% learned mistake one-position-too-many: Accepts one position more than the context has.
-#> 5 positions with a context of 4 should raise ValueError
-T, context = x.shape[-2], len(self.weight)
-if T > context + 1:
-    raise ValueError(f"{T} positions, and there are vectors for {context} only")
-rows = self.weight[:T]
-return x[:, : len(rows)] + rows
-
 # %% learned mistake the-whole-table: Adds the whole table, which works only for a full context.
 #> 4 positions of a context of 5
 #- return x + self.weight[:T]
@@ -711,13 +695,6 @@ before, highest = highest, np.zeros_like(highest)
 #> after chunked_attention, the input should be
 #- q = q / math.sqrt(q.shape[-1])
 q /= math.sqrt(q.shape[-1])
-
-# %% learned mistake full-context-refused: Refuses as many positions as there are rows.
-#> Only more positions than rows are refused
-T, context = x.shape[-2], len(self.weight)
-if T >= context:
-    raise ValueError(f"{T} positions, and there are vectors for {context} only")
-return x + self.weight[:T]
 
 # %% scores right: the queries scaled first
 factor = query.shape[-1] ** -0.5 if scale is None else scale
@@ -899,15 +876,9 @@ angles = np.arange(T)[:, None] * speeds + (columns % 2) * (math.pi / 2)
 return np.sin(angles).astype("float32")
 
 # %% learned right: rows by an array of positions
-B, T, D = x.shape
-if self.weight.shape[0] < T:
-    raise ValueError(f"context {self.weight.shape[0]} is too short for {T} positions")
 return self.weight[np.arange(T)] + x
 
 # %% learned right: a one-hot product
-T, context = x.shape[1], self.weight.shape[0]
-if not T <= context:
-    raise ValueError(f"{T} is more than the context of {context}")
 return x + Tensor(np.eye(T, context, dtype=np.float32)) @ self.weight
 
 # %% rope right: pairs as an axis

@@ -751,21 +751,6 @@ def test_rows_and_calls_differ():
     )
 
 
-def test_a_text_that_is_too_short_is_refused():
-    kind, message = refusal(batches, 7, 1, 6, 0)
-    assert not kind, (
-        f"7 tokens are enough for a window of 6 and the token after it; yours raises {kind}: "
-        f"{message[:70]}"
-    )
-    for n in (6, 2):
-        kind, message = refusal(batches, n, 1, 6, 0)
-        assert kind == "ValueError" and str(n) in message and "6" in message, (
-            f"{n} tokens are too few for a window of 6 and the token after it: text_batch "
-            "should raise a ValueError with both numbers; yours "
-            + (f"raises {kind}: {message[:70]}" if kind else "raises nothing")
-        )
-
-
 # %% text-batch hidden points=1
 def test_other_texts():
     for n, batch, context in [(12, 1, 11), (300, 16, 1), (40, 3, 7)]:

@@ -417,9 +417,6 @@ return ids[at], ids[at]
 
 # %% text-batch mistake batch-target-two-on: Shifts the targets twice.
 #> the token after each token
-if len(ids) <= context:
-    raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
-                     "the token after it")
 starts = rng.integers(0, len(ids) - context - 1, batch) if len(ids) > context + 1 else 0
 at = np.reshape(starts, (-1, 1)) + np.arange(context)
 return ids[at], ids[at + 2]
@@ -459,33 +456,6 @@ starts = np.random.default_rng(0).integers(0, len(ids) - context, batch)
 #- return ids[at], ids[at + 1]
 return ids[at].T, ids[at + 1].T
 
-# %% text-batch mistake batch-short-text: Does not refuse a text that is too short.
-#> should raise a ValueError with both numbers
-if len(ids) < 0:
-    raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
-                     "the token after it")
-starts = rng.integers(0, len(ids) - context, batch)
-at = starts[:, None] + np.arange(context)
-return ids[at], ids[at + 1]
-
-# %% text-batch mistake batch-short-by-one: Refuses too late: one more token is needed.
-#> should raise a ValueError with both numbers
-if len(ids) < context:
-    raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
-                     "the token after it")
-starts = rng.integers(0, len(ids) - context, batch)
-at = starts[:, None] + np.arange(context)
-return ids[at], ids[at + 1]
-
-# %% text-batch mistake batch-refuses-one-window: Refuses a text that holds exactly one window.
-#> should return it; yours raises ValueError
-if len(ids) <= context + 1:
-    raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
-                     "the token after it")
-starts = rng.integers(0, len(ids) - context, batch)
-at = starts[:, None] + np.arange(context)
-return ids[at], ids[at + 1]
-
 # %% text-batch mistake batch-shuffled: Draws single tokens, not windows.
 #> should be consecutive tokens
 #- starts = rng.integers(0, len(ids) - context, batch)
@@ -494,8 +464,6 @@ at = rng.integers(0, len(ids) - 1, (batch, context))
 
 # %% text-batch right: slices in a loop
 last = len(ids) - context
-if last < 1:
-    raise ValueError(f"a text of {len(ids)} tokens for a context of {context}")
 x, y = [], []
 for start in rng.integers(0, last, batch):
     x.append(ids[start : start + context])
@@ -503,8 +471,6 @@ for start in rng.integers(0, last, batch):
 return np.stack(x), np.stack(y)
 
 # %% text-batch right: all windows as a view
-if len(ids) < context + 1:
-    raise ValueError(f"{context} tokens and one more do not fit into {len(ids)}")
 windows = np.lib.stride_tricks.sliding_window_view(ids, context + 1)
 chosen = windows[rng.choice(len(windows), size=batch)]
 return chosen[:, :-1].copy(), chosen[:, 1:].copy()

@@ -53,7 +53,7 @@ for seconds, text in SAMPLES.items():
 # **You need** 03 to 05 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
 # and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** the
 # transformer block, a GPT and its initialization, the functions that train it, GELU as one
-# operation, two tests of a trained model, and the formulas for its size and its cost.
+# operation, tests of a trained model, and the formulas for its size and its cost.
 
 # %% [markdown]
 # ## The transformer block
@@ -138,8 +138,8 @@ print(net, sum(p.size for p in net.parameters()), "parameters")
 # go to two places. A transformer is **post-norm** when the stream itself is normalized after
 # each addition; the first transformers were post-norm. A transformer is **pre-norm** when only
 # the input of each branch is normalized, so that the stream stays a plain sum. GPT-2 and most
-# later models are pre-norm, and so is your block. In its formulas, $x \leftarrow \dots$ means
-# that $x$ is replaced by the right side:
+# later models are pre-norm, and so is this chapter's block. In its formulas, $x \leftarrow
+# \dots$ means that $x$ is replaced by the right side:
 #
 # $$x \leftarrow x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad
 # x \leftarrow x + \mathrm{mlp}(\mathrm{norm}_2(x))$$
@@ -292,9 +292,9 @@ check("init")
 
 # %% [markdown]
 # The picture shows the standard deviation of the stream after 2 to 24 blocks, which are
-# initialized with your function. For the curve *0.02 everywhere*, the last layers of the
-# branches are scaled up again by $\sqrt{2L}$, so that all weights have standard deviation 0.02.
-# Predict both curves. (The axis of the blocks is logarithmic.)
+# initialized with `init_gpt`. For the curve *0.02 everywhere*, the last layers of the branches
+# are scaled up again by $\sqrt{2L}$, so that all weights have standard deviation 0.02. Predict
+# both curves. (The axis of the blocks is logarithmic.)
 
 # %% tags=["answer"]
 depths, deviations = [2, 6, 12, 24], {"0.02 everywhere": [], "init_gpt": []}
@@ -341,7 +341,8 @@ draw_gpt(vocab_size=1024, context=64, embed_dim=128, layers=3)
 # **Task.** Write `__init__`, with all attributes that the docstring lists, and `forward`.
 # `Module` also finds the parameters of `blocks`, which is a plain list. Apply dropout after
 # adding the positions. `forward` adds positions only if `self.positions` is not None. Test this
-# attribute, not `rotary`, because a model's positions can also be removed later.
+# attribute, not `rotary`, because a model's positions can also be removed later. The exercise
+# is long, but it contains no new idea: you know every part of it.
 
 # %% The GPT exercise="gpt"
 #| export
@@ -475,10 +476,10 @@ def text_batch(ids, batch, context, rng):
 
     Source: Karpathy, nanoGPT (2022), get_batch.
     """
-    ### BEGIN SOLUTION
     if len(ids) <= context:
         raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
                          "the token after it")
+    ### BEGIN SOLUTION
     starts = rng.integers(0, len(ids) - context, batch)
     at = starts[:, None] + np.arange(context)
     return ids[at], ids[at + 1]
@@ -602,7 +603,7 @@ def train(model, steps, lr=3e-3, warmup=12, batch=16):
 # To see what the model has learned, we generate text: draw a token from the probabilities at
 # the last position, append it, and repeat. Lesson 16 is about doing this well.
 
-# %% tags=["demonstration"]
+# %% tags=["demonstration", "payoff"]
 def write(model, count, rng):
     text = [letters.ids["\n"]]
     with no_grad():
@@ -841,7 +842,7 @@ class GELU(Activation):
 check("gelu")
 
 # %% [markdown]
-# The class `GELU` in the exercise's cell applies your operation. It has the same name as the
+# The class `GELU` in the exercise's cell applies the operation. It has the same name as the
 # class of lesson 03, so `feed_forward` now builds its networks with it. Predict: by what factor
 # is it faster than the composed function? How many operations does each of them record?
 
@@ -1175,9 +1176,9 @@ check("flops")
 
 # %% [markdown]
 # The bars compare three sizes: the model of names, the model of the milestone, and the smallest
-# GPT-2. The shares come from your functions: with 0 layers only the tables and the last norm
-# are left, and with a context of 0 the products of attention are missing. Predict which part
-# does most of the work.
+# GPT-2. The shares come from `parameters_of` and `flops_per_token`: with 0 layers only the
+# tables and the last norm are left, and with a context of 0 the products of attention are
+# missing. Predict which part does most of the work.
 
 # %% tags=["answer", "explained"]
 sizes = {"names": (letters.vocab_size, 16, 48, 2), "milestone": (1024, 64, 128, 3),
@@ -1219,3 +1220,9 @@ figure = plot_shares(shares, ["tables and head", "blocks", "attention"])
 # Causality is an argument of every call, `layer(x, src_mask=mask, is_causal=True)`, with a
 # mask that is True where attention is *not* allowed. `torch.nn.GELU(approximate="tanh")` is our
 # GELU. PyTorch has no GPT; nanoGPT by Andrej Karpathy is the usual small one.
+
+# %% [markdown] tags=["answer"]
+# 2. Under a causal mask, the first token sees one token and the tenth sees ten. So the mean
+#    over what a token sees depends on its position.
+# 3. Per token, the matrices of a block take 12 D^2 multiplications, and the products of
+#    attention 2 T D. Both are equal at T = 6 D, 4,608 tokens.

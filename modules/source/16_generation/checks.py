@@ -239,9 +239,7 @@ def test_temperature_0_keeps_the_largest_logit():
         keeps(with_temperature(logits, 0), case, right, cause + "others become -inf")
 
 
-def test_a_negative_temperature_is_refused():
-    found = refusal(with_temperature, [1.0, 2.0], -0.25)
-    is_value_error(found, "with_temperature(logits, -0.25)", -0.25)
+def test_the_given_logits_do_not_change():
     for t in (0.5, 0):
         assert not changed(with_temperature, [1.0, 2.0], t), (
             "with_temperature changed the logits it was given: return new ones"
@@ -257,7 +255,6 @@ def test_other_temperatures():
     assert (found == (logits == logits.max(axis=-1, keepdims=True))).all()
     cold = kept(with_temperature([[-np.inf, 1.0, 1.0]], 0), "temperature 0")
     assert cold.tolist() == [[False, True, False]]
-    assert refusal(with_temperature, logits, -1)[0] == "ValueError"
 
 
 # %% top-k points=3
@@ -303,8 +300,6 @@ def test_exactly_k_of_equal_logits_are_kept():
 def test_k_may_be_larger_than_the_vocabulary():
     for k in (3, 4, 100):
         keeps(top_k([1.0, 2.0, 0.0], k), f"top_k([1.0, 2.0, 0.0], {k})", [1, 1, 1])
-    for k in (0, -2):
-        is_value_error(refusal(top_k, [1.0, 2.0, 0.0], k), f"top_k(logits, {k})", k)
     assert not changed(top_k, [1.0, 2.0, 0.0], 1), "top_k changed the logits it was given"
 
 
@@ -362,10 +357,8 @@ def test_tokens_stay_at_their_places():
     expect(found[right == 1], np.log(p)[right == 1], case, near=1e-5)
 
 
-def test_p_is_a_probability():
+def test_p_may_be_1():
     keeps(top_p([1.0, 2.0, 0.0], 1.0), "top_p([1.0, 2.0, 0.0], 1.0)", [1, 1, 1])
-    for p in (0.0, -0.5, 1.5):
-        is_value_error(refusal(top_p, [1.0, 2.0, 0.0], p), f"top_p(logits, {p})", p)
     assert not changed(top_p, [1.0, 2.0, 0.0], 0.5), "top_p changed the logits it was given"
 
 
@@ -531,16 +524,6 @@ def appended(settings, calls, before=None):
     return results, lengths, np.array(cache.keys), np.array(cache.values)
 
 
-def overfull(settings, calls, layer, k, v):
-    """How the cache refuses one call more, and its lengths and keys before and after."""
-    cache = KVCache(*settings)
-    for call in calls:
-        cache.append(*call)
-    before = list(cache.lengths), np.array(cache.keys)
-    kind, message = refusal(cache.append, layer, k, v)
-    return kind, message, before, (list(cache.lengths), np.array(cache.keys))
-
-
 def new_tokens(seed, *shape):
     rng = np.random.default_rng(seed)
     return rng.normal(size=shape).astype("float32"), rng.normal(size=shape).astype("float32")
@@ -583,23 +566,6 @@ def test_each_layer_counts_its_own_tokens():
     )
 
 
-def test_a_full_cache_refuses():
-    k, v = new_tokens(2, 1, 1, 3, 2)
-    kind, message, before, after = overfull((1, 1, 1, 5, 2), [(0, k, v)], 0, k, v)
-    found = f"{kind}: {message}" if kind else "nothing: tokens were lost or overwritten"
-    assert kind == "ValueError", (
-        "3 tokens and 3 more do not fit into a cache for 5: append should raise a ValueError, "
-        f"yours raises {found}"
-    )
-    assert ("6" in message or "3" in message) and "5" in message, (
-        "the message should say how many tokens do not fit into the 5 places (3 + 3, or 6); "
-        f"yours is {message!r}"
-    )
-    assert before[0] == after[0] and near(before[1], after[1]), (
-        "append refused the tokens, but changed the cache: check before you write"
-    )
-
-
 def test_truncated_tokens_are_overwritten():
     k, v = new_tokens(3, 1, 1, 4, 2)
     calls = [(0, k, v), "truncate 1", (0, k[:, :, 2:], v[:, :, 2:]), "reset", (0, k, v)]
@@ -634,8 +600,6 @@ def test_other_caches():
             assert near(found[0], right[0]) and near(found[1], right[1])
         if lengths:
             assert lengths[-1][0] == [part.shape[3] for part in held]
-    full = overfull((1, 1, 1, 3, 2), [], 0, *new_tokens(5, 1, 1, 3, 2))
-    assert full[0] == "" and full[3][0] == [3]
 
 
 # %% learner-side
@@ -1027,11 +991,6 @@ def test_the_oldest_tokens_are_dropped():
                     f"tokens {n} to {counts[layer] - 1}, moved to the front; yours differ"
                 )
         equal(dropped, n, "`dropped`")
-
-
-def test_more_tokens_than_there_are_cannot_be_dropped():
-    for n in (4, -1):
-        is_value_error(refusal(slid, [3, 3], n), f"slide(cache, {n}) with 3 tokens", n, 3)
 
 
 def test_a_sliding_window_of_one_rotary_block_is_exact():

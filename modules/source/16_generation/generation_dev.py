@@ -39,7 +39,7 @@ draw_samples(SAMPLES)
 # reusing earlier results, and you let a worse model help a better one.
 #
 # **You need** 15 (Transformers), and the n-gram model of 13 (Embeddings). **You write**
-# `sample`, three filters, `generate`, a key-value cache and the step of a GPT that uses it,
+# `sample`, filters, `generate`, a key-value cache and the step of a GPT that uses it,
 # speculative decoding, and beam search.
 
 # %% [markdown]
@@ -154,9 +154,9 @@ def with_temperature(logits, t):
     """
     logits = as_float_tensor(logits)
     t = usable_temperature(logits.data, t)  # 0 if logits / t would overflow
-    ### BEGIN SOLUTION
     if t < 0:
         raise ValueError(f"a temperature is 0 or more, not {t}")
+    ### BEGIN SOLUTION
     if t > 0:
         return logits / t
     x = logits.data
@@ -214,9 +214,9 @@ def top_k(logits, k):
     Source: Fan, Lewis, Dauphin, Hierarchical neural story generation (2018), section 5.
     """
     logits = as_float_tensor(logits)
-    ### BEGIN SOLUTION
     if k < 1:
         raise ValueError(f"top_k keeps at least one token, not {k}")
+    ### BEGIN SOLUTION
     order = np.argsort(-logits.data)
     out = logits.data.copy()
     np.put_along_axis(out, order[..., k:], -np.inf, axis=-1)
@@ -267,9 +267,9 @@ def top_p(logits, p):
     """
     logits = as_float_tensor(logits)
     p = usable_p(logits.dtype, p)  # a little smaller: in float32, 0.5 + 0.3 may be below 0.8
-    ### BEGIN SOLUTION
     if not 0 < p <= 1:
         raise ValueError(f"top_p is more than 0 and at most 1, not {p}")
+    ### BEGIN SOLUTION
     order = np.argsort(-logits.data)
     ordered = np.take_along_axis(softmax(logits).data, order, axis=-1)
     before = ordered.cumsum(axis=-1) - ordered
@@ -296,9 +296,9 @@ draw_choices({prompt: choices(prompt, lambda logits: top_p(logits, 0.8)) for pro
 #
 # The filters are combined in a fixed order: temperature, top-k, top-p. Top-p has to come last,
 # because the probabilities that it adds up must be those that we sample from. Inside
-# `generate`, `top_k` and `top_p` are the parameters with these usual names, so your functions
-# of the same names cannot be called there. A separate function, `filtered`, therefore combines
-# the filters.
+# `generate`, `top_k` and `top_p` are the parameters with these usual names, so the functions of
+# the same names cannot be called there. A separate function, `filtered`, therefore combines the
+# filters.
 #
 # **Task.** Write `next_logits`, `filtered`, and the end of the loop of `generate`. With
 # temperature 0 there is no random draw: take the `argmax` of the logits.
@@ -374,7 +374,7 @@ check("generate")
 # We generate three texts at once, as three rows of one batch, and then one that stops at the
 # end of a line. The default, `cache=True`, works only when you have written the cache.
 
-# %% tags=["demonstration"]
+# %% tags=["demonstration", "payoff"]
 prompt = tokenizer.encode("Emma could not")
 rows = generate(model, np.tile(prompt, (3, 1)), 40, 0.8, top_p=0.95, rng=3, cache=False)
 for row in rows:
@@ -420,8 +420,9 @@ draw_attention_rows(["It", "is", "a", "tru", "th", "un"])
 # seen, for each of its layers. Its memory is allocated once, for `context` tokens, and a
 # counter for each layer says how many of these places are filled.
 #
-# **Task.** Write `append`. The given line turns `k` and `v` into arrays. `wrap` of lesson 02
-# turns an array into a Tensor without copying it.
+# **Task.** Write `append`. The given lines turn `k` and `v` into arrays, and compute the places
+# `start` to `end` of the new tokens. `wrap` of lesson 02 turns an array into a Tensor without
+# copying it.
 
 # %% The key-value cache exercise="kv-cache"
 #| export
@@ -494,10 +495,10 @@ class KVCache:
         ValueError, with the number of tokens and `context`, when they do not fit.
         """
         k, v = as_float_tensor(k).data, as_float_tensor(v).data
-        ### BEGIN SOLUTION
         start, end = self.lengths[layer], self.lengths[layer] + k.shape[2]
         if end > self.context:
             raise ValueError(f"{end} tokens do not fit into {self.context}")
+        ### BEGIN SOLUTION
         self.keys[layer, :, :, start:end] = k
         self.values[layer, :, :, start:end] = v
         self.lengths[layer] = end
@@ -558,11 +559,12 @@ print(np.abs(np.concatenate(parts, axis=2) - at_once.data).max())
 # Because all layers of a GPT except attention process each token separately, a step is the
 # forward pass of lesson 15 on the new tokens alone, with `attend_cached` instead of attention.
 #
-# Only the positions need care. In a decoding step the new token is not at position 0: its
-# position is the number of tokens before it. The given line calls `cache.next_positions`, which
-# returns the positions of the new tokens. With learned positions, look them up:
-# `model.positions(positions)`. With RoPE, `attention.project(x, positions)` of lesson 14
-# rotates queries and keys before the keys are stored.
+# Only the positions need care: with wrong ones no error is raised, and the model writes on,
+# only worse. In a decoding step the new token is not at position 0: its position is the number
+# of tokens before it. The given line calls `cache.next_positions`, which returns the positions
+# of the new tokens. With learned positions, look them up: `model.positions(positions)`. With
+# RoPE, `attention.project(x, positions)` of lesson 14 rotates queries and keys before the keys
+# are stored.
 #
 # **Task.** Write `step`. A block has `norm1`, `attention`, `norm2` and `mlp`. Its attention has
 # `project`, and `out` for the merged heads. `merge_heads` of lesson 14 merges them; it is
@@ -755,9 +757,9 @@ def slide(cache, n):
 
     Source: Beltagy, Peters, Cohan, Longformer: the long-document transformer (2020), section 3.
     """
-    ### BEGIN SOLUTION
     if not 0 <= n <= cache.length:
         raise ValueError(f"cannot drop {n} of {cache.length} tokens")
+    ### BEGIN SOLUTION
     for layer, held in enumerate(cache.lengths):
         for array in (cache.keys[layer], cache.values[layer]):
             array[:, :, : held - n] = array[:, :, n:held]
@@ -1102,3 +1104,7 @@ for name, ids in texts.items():
 # top_p=..., num_beams=..., use_cache=True)`; its cache grows by concatenation. In PyTorch's
 # `scaled_dot_product_attention`, `is_causal=True` aligns the mask at the *first* key: with a
 # cache, a single query would then see only the oldest token.
+
+# %% [markdown] tags=["answer"]
+# 3. The keys and values of all heads become those of one head, so the cache is divided by the
+#    number of heads. The arrays of `KVCache` lose their head axis, or have length 1 there.

@@ -27,8 +27,8 @@ figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=30
 # loss.
 #
 # **You need** 06 (Autograd), and 07 (Optimizers) for gradient descent. **You write** dual
-# numbers, tangent rules, `jvp`, `vjp`, Jacobians, Hessian-vector products, four methods that
-# use them, and checkpointing. (Imported names are explained where used.)
+# numbers, tangent rules, `jvp`, `vjp`, Jacobians, Hessian-vector products, methods that use
+# them, and checkpointing. (Imported names are explained where used.)
 
 # %%
 #| default_exp core.differentiation
@@ -964,7 +964,8 @@ figure = draw_sharpness({lr: sharpness_curve(lr) for lr in (0.2, 0.3)})
 # number to each eigenvalue: $H + \lambda I$ is positive definite if $\lambda$ is large enough.
 #
 # **Task.** Write `conjugate_gradient`. Its result is never differentiated, so compute with
-# `.data`.
+# `.data`. This is the longest exercise of the lesson. Do its first step on paper, for a matrix
+# of 2 by 2.
 
 # %% The conjugate gradient method exercise="conjugate-gradient"
 #| export
@@ -1048,7 +1049,7 @@ check("newton")
 # On the model from the beginning, each step uses only ten products, so the solution of $Hx = g$
 # is only approximate. Predict the final loss.
 
-# %% tags=["answer"]
+# %% tags=["answer", "payoff"]
 w = Tensor(np.zeros((64, 10), "float32"))
 for step in range(7):
     right = ((test_images @ w.data).argmax(axis=1) == test_labels).mean()
@@ -1215,7 +1216,7 @@ figure = draw_memory(depths, {
 #
 # ## Look back
 #
-# 1. `jacfwd(jacfwd(f))` is also a Hessian, and so is `jacrev(jacfwd(f))`, your `hessian`. A
+# 1. `jacfwd(jacfwd(f))` is also a Hessian, and so is `jacrev(jacfwd(f))`, which is `hessian`. A
 #    third way uses one `hvp` per column. Count the passes of each for $n$ weights.
 # 2. Train the moons with `lr=0.5`. How does the sharpness at the start explain the result?
 #    With which smaller learning rate could you begin, to raise it to 0.5 later?
@@ -1227,3 +1228,9 @@ figure = draw_memory(depths, {
 # `torch.autograd.functional.hvp`, `torch.utils.checkpoint.checkpoint`. Its backward rules are
 # recorded, so reverse mode can be nested there; ours refuses that. Its forward mode stores a
 # tangent in each tensor (`torch.autograd.forward_ad`), as our Dual does, and needs no graph.
+
+# %% [markdown] tags=["answer"]
+# 1. `jacfwd(jacfwd(f))` takes n^2 forward passes, one for each pair of weights, and the two
+#    others n passes, each with a backward pass. All three give the same matrix.
+# 3. Only one input per level is stored, and there are about log2 of the depth levels. Each
+#    level computes everything below it again, and that takes time.

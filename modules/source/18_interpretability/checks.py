@@ -701,6 +701,10 @@ def test_results_and_inputs_are_recorded():
         (AttributeError, TypeError, ValueError, RuntimeError, KeyError))  # fmt: skip
     assert out is not None, "inside the block, the model returns None: the hook returns its x"
     equal(dict(empty), {}, "what is recorded before the first call")
+    assert seen, (
+        "nothing is recorded. Is `yield` inside the block of `with hooks(...)`, and does it "
+        "yield `seen` itself?"
+    )
     missing = [name for name in names if name not in seen]
     assert not missing, (
         f"nothing is recorded under {missing}; there are {list(seen)}. When all hooks are made "
@@ -1262,6 +1266,7 @@ def test_one_vector_of_the_clean_run_at_a_time():
             "Divide by clean - corrupt": raw - base,
             "Subtract the corrupt score from `patched`": raw / (best - base),
             "That is patched / clean: subtract the corrupt score from both": raw / best,
+            "Divide by clean - corrupt, not by clean": (raw - base) / best,
             "Yours are all 1: replace one position, not the whole array": 1 + 0 * wanted,
             "Yours also changes the positions before t: replace only position t": patch_by_hand(
                 state, heads, where, to="t"

@@ -229,7 +229,8 @@ figure = plot_lines({"one layer": train(layers=1)[1], "two layers": losses}, "st
 # - `module.forward` must be read *before* it is replaced. Otherwise the wrapper calls itself.
 #
 # **Task.** Write `hook`. The module may be called with further arguments, which are passed on
-# unchanged.
+# unchanged. Begin with a block in which nothing goes wrong, and then add the three cases one by
+# one.
 
 # %% Calling a hook exercise="hook"
 #| export
@@ -727,7 +728,7 @@ check("patch")
 # Eight sequences of the first picture's kind, each with its own tokens. In the corrupt run, the
 # token at position 9 is another one. Is the map the one of the first picture?
 
-# %% tags=["answer", "explained"]
+# %% tags=["answer", "explained", "payoff"]
 def pairs(count, seed=3):
     rng = np.random.default_rng(seed)
     tokens = np.array([rng.permutation(64)[:21] for _ in range(count)])

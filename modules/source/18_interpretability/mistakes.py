@@ -254,6 +254,14 @@ def wrapper(x, *others, options={}):
 #- seen[name] = np.array(operand(x))
 seen[name] = operand(x)
 
+# %% record mistake record-yield-outside: Yields after the block of hooks.
+#> Is `yield` inside the block
+#- with hooks(model, {name: keep(name) for name in names}):
+#-     yield seen
+with hooks(model, {name: keep(name) for name in names}):
+    pass
+yield seen
+
 # %% record mistake record-no-return: Records and returns nothing.
 #> The hook has to return what it got
 #- return x
@@ -288,7 +296,7 @@ seen[name] = x.clone()
 return Tensor(operand(x))
 
 # %% record mistake record-copy-of-dict: Yields a copy of the dict.
-#> nothing is recorded under
+#> does it yield `seen` itself?
 #- yield seen
 yield dict(seen)
 
@@ -657,6 +665,11 @@ return patched
 #> Divide by clean - corrupt
 #- return (patched - worst) / (best - worst)
 return patched - worst
+
+# %% patch mistake patch-divided-by-clean: Divides by the clean score.
+#> Divide by clean - corrupt, not by clean
+#- return (patched - worst) / (best - worst)
+return (patched - worst) / best
 
 # %% patch mistake patch-divided-without-subtracting: Divides and forgets to subtract the
 # corrupt score.

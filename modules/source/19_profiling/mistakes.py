@@ -382,25 +382,13 @@ return median_interval(np.log(a / b), level, rng)
 #- return median_interval(a / b, level, rng)
 return median_interval(a / b, rng=rng)
 
-# %% ratio-interval mistake ratio-interval-broadcast: Lets NumPy broadcast different lengths.
-#> NumPy would broadcast
-a, b = np.asarray(a, "float64"), np.asarray(b, "float64")
-if a.shape != b.shape and b.size > 1:
-    raise ValueError(f"times of the same rounds are needed, not {a.shape} and {b.shape}")
-return median_interval(a / b, level, rng)
-
 # %% ratio-interval right: bootstraps the pairs itself
-a, b = np.array(a, float), np.array(b, float)
-if a.shape != b.shape:
-    raise ValueError(f"a has shape {a.shape}, b has shape {b.shape}")
 rng = generator(rng)
 rows = rng.integers(0, len(a), (RESAMPLES, len(a)))
 medians = np.median(a[rows] / b[rows], axis=1)
 return tuple(float(np.quantile(medians, side)) for side in ((1 - level) / 2, (1 + level) / 2))
 
 # %% ratio-interval right: divides in a loop
-if np.shape(a) != np.shape(b):
-    raise ValueError(f"shapes {np.shape(a)} and {np.shape(b)}")
 ratios = []
 for x, y in zip(a, b):
     ratios.append(x / y)
@@ -492,6 +480,15 @@ return 4 * out * shapes[0][0]
 #> should be
 #- return out
 return 2 * out
+
+# %% flops mistake flops-moves-last: Computes the shape before it looks into MOVES.
+#> Names in MOVES have no common shape: test for them first
+#- if op in MOVES:
+#-     return 0
+#- out = math.prod(result_shape(op, *shapes, **options))
+out = math.prod(result_shape(op, *shapes, **options))
+if op in MOVES:
+    return 0
 
 # %% flops right: multiplies the lengths in a dictionary
 if op in MOVES:
@@ -1287,40 +1284,17 @@ rest = 1 - share / 100 + share / 100 / speedup
 #- rest = 1 - share + share / speedup
 rest = 1 - share + share / min(speedup, 1000)
 
-# %% amdahl mistake amdahl-no-error: Accepts every share.
-#> should raise ValueError
-if False:
-    raise ValueError(f"a share is a number from 0 to 1, not {share}")
-rest = 1 - share + share / speedup
-return 1 / rest if rest else math.inf
-
-# %% amdahl mistake amdahl-error-at-the-limits: Refuses 0 and 1.
-#> a share is a number
-if not 0 < share < 1:
-    raise ValueError(f"a share is a number from 0 to 1, not {share}")
-rest = 1 - share + share / speedup
-return 1 / rest if rest else math.inf
-
-# %% amdahl mistake amdahl-share-not-in-the-error: Leaves the share out of the error.
-#> should raise an error that contains
-#- raise ValueError(f"a share is a number from 0 to 1, not {share}")
-raise ValueError("a share is a number from 0 to 1")
-
 # %% amdahl mistake amdahl-division-by-zero: Divides by zero for amdahl(1, inf).
 #> ZeroDivisionError
 #- return 1 / rest if rest else math.inf
 return 1 / rest
 
 # %% amdahl right: old time divided by new time
-if share < 0 or share > 1:
-    raise ValueError(f"share {share} is not between 0 and 1")
 if speedup == math.inf:
     return math.inf if share == 1 else 1 / (1 - share)
 return speedup / (speedup * (1 - share) + share)
 
 # %% amdahl right: with an assumed time of 1 second
-if not (share >= 0 and share <= 1):
-    raise ValueError(str(share))
 part, rest = share * 1.0, (1 - share) * 1.0
 new = rest + part / speedup
 try:

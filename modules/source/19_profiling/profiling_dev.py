@@ -32,9 +32,9 @@ draw_intervals(aa_test(lambda: np.tanh(numbers), rng=0))
 # At the end you take a GPT apart: where does it spend its time and its memory, and what would
 # it gain if one part became faster?
 #
-# **You need** 06 (Autograd), 10 (Convolutions) and 15 (Transformers). **You write** two timers,
-# two intervals, formulas for FLOPs and bytes, the roofline model, a profiler for time and
-# memory, and Amdahl's law.
+# **You need** 06 (Autograd), 10 (Convolutions) and 15 (Transformers). **You write** timers,
+# confidence intervals, formulas for FLOPs and bytes, the roofline model, a profiler for time
+# and memory, and Amdahl's law.
 
 # %%
 #| default_exp core.profiling
@@ -98,9 +98,9 @@ def seconds(f, repeat=5, warmup=1, clock=time.perf_counter):
 check("seconds")
 
 # %% [markdown]
-# Here are 200 runs of the program from the first picture, with your function. Predict which of
-# the three lines is highest: the minimum, the median (the middle one of the sorted times), or
-# the mean.
+# Here are 200 runs of the program from the first picture, with `seconds`. Predict which of the
+# three lines is highest: the minimum, the median (the middle one of the sorted times), or the
+# mean.
 
 # %% tags=["answer", "explained"]
 program = lambda: np.tanh(numbers)
@@ -329,10 +329,10 @@ def ratio_interval(a, b, level=0.95, rng=None):
     >>> ratio_interval([2, 4, 6], [1, 2, 3])
     (2.0, 2.0)
     """
-    ### BEGIN SOLUTION
     a, b = np.asarray(a, "float64"), np.asarray(b, "float64")
     if a.shape != b.shape:
         raise ValueError(f"times of the same rounds are needed, not {a.shape} and {b.shape}")
+    ### BEGIN SOLUTION
     return median_interval(a / b, level, rng)
     ### END SOLUTION
 
@@ -367,11 +367,11 @@ for name, intervals in comparisons(computer.program, computer.clock, rng).items(
 
 # %% [markdown]
 # About 1 of 20 tests, 3 of 60, is expected for the interleaved method. The count varies with
-# the random orders that your `race` draws, so 0 or 7 is no error.
+# the random orders that `race` draws, so 0 or 7 is no error.
 #
 # Now on this computer, with its own drift:
 
-# %% tags=["demonstration"]
+# %% tags=["demonstration", "payoff"]
 draw_intervals(comparisons(program, time.perf_counter, np.random.default_rng(0)))
 # alt: The two columns of intervals from the beginning, now measured with the functions of this
 # chapter. The number of red intervals is above each column.
@@ -437,7 +437,8 @@ def result_shape(op, *shapes, stride=1, padding=0, **options):
     return broadcast_shape(*shapes)
 
 # %% [markdown]
-# **Task.** Write `flops_of`.
+# **Task.** Write `flops_of`. It is long, because there are several kinds of operations, but
+# each of them needs only one formula of the docstring.
 
 # %% The FLOPs of an operation exercise="flops"
 #| export
@@ -787,7 +788,7 @@ check("operations")
 
 # %% [markdown]
 # The GPT of milestone 05 has a vocabulary of 1,024 tokens, a context of 64, a width of 128 and
-# 3 blocks. Lesson 15 counts its FLOPs by a formula. Predict by how many percent your count is
+# 3 blocks. Lesson 15 counts its FLOPs by a formula. Predict by how many percent the count is
 # higher than the formula.
 
 # %% tags=["answer"]
@@ -1081,9 +1082,9 @@ def amdahl(share, speedup):
 
     Source: Amdahl, Validity of the single processor approach (1967).
     """
-    ### BEGIN SOLUTION
     if not 0 <= share <= 1:
         raise ValueError(f"a share is a number from 0 to 1, not {share}")
+    ### BEGIN SOLUTION
     rest = 1 - share + share / speedup
     return 1 / rest if rest else math.inf
     ### END SOLUTION
@@ -1190,3 +1191,11 @@ for batch in (1, 8, 32):
 # a timeline. `torch.utils.flop_counter.FlopCounterMode` counts as `flops_of` does. On a GPU the
 # calls return before the work is done, so a clock needs `torch.cuda.synchronize()` around it;
 # `torch.cuda.max_memory_allocated()` is `peak_bytes`.
+
+# %% [markdown] tags=["answer"]
+# 1. You measure the call of a function and two readings of the clock. Put the short program
+#    into a loop of a thousand rounds, and divide.
+# 2. Each matrix product of the forward pass has two in the backward pass, one for each input.
+#    The first layer needs only one of them, and other operations have other ratios.
+# 4. The attention weights, of shape (B, heads, T, T). They are larger than input and result
+#    together when T is larger than 4 D / heads, with D numbers per token in the result.

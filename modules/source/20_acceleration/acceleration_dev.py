@@ -16,8 +16,8 @@ figure = plot_ladder(quick_ladder(rounds=3))
 # caption: Fused operations and reused memory save more than half of the time, and change no
 # result.
 # alt: Three bars, the milliseconds of one training step. The composed step takes longest, the
-# fused one about two thirds of that. With reused memory, the fused step takes a little more
-# than half of the fused step's time.
+# fused one about two thirds of that. With reused memory, the fused step takes about half of the
+# fused step's time, or less.
 
 # %% [markdown]
 # The first program is composed of simple operations, such as `+` and `exp`. The second one uses
@@ -28,7 +28,7 @@ figure = plot_ladder(quick_ladder(rounds=3))
 # blocks, a plan for memory, many requests in one batch, and several processes that train one
 # model. You judge most gains with the intervals of lesson 19.
 #
-# **You need** 15 (Transformers), 16 (Generation) and 19 (Profiling). **You write** two matrix
+# **You need** 15 (Transformers), 16 (Generation) and 19 (Profiling). **You write** matrix
 # products, a memory pool, GELU without new arrays, a fair race, a memory plan, a scheduler,
 # data parallelism and loss scaling.
 
@@ -181,8 +181,8 @@ figure = plot_speeds({"lists": lambda a, b: matmul_lists(a.tolist(), b.tolist())
 # %% [markdown]
 # `@` calls BLAS, a library that cuts the matrices into blocks for each cache and for the
 # registers of the processor, and is written in assembly language for each processor. The inner
-# `@` of your blocks uses the same code. Predict: which size of block is the fastest for
-# matrices of size 512?
+# `@` of the blocks uses the same code. Predict: which size of block is the fastest for matrices
+# of size 512?
 
 # %% tags=["answer", "explained"]
 a, b = rng.normal(size=(2, 512, 512)).astype("float32")
@@ -192,11 +192,11 @@ for size in times:
     print(f"blocks of {size:3}: {2e-9 * 512**3 / np.median(times[size]):6.1f} GFLOP per second")
 
 # %% [markdown]
-# Larger blocks are faster, and a block of 512 is one call of `@`. Your function does not show
-# an effect of the cache, because BLAS already makes blocks that fit it, and small blocks only
-# add calls from Python. A version in Python cannot be faster than `@`, because NumPy cannot
-# tell the processor what to keep in its registers. What remains is to give BLAS more work per
-# call, to move fewer bytes, and to use several processes.
+# Larger blocks are faster, and a block of 512 is one call of `@`. `matmul_blocked` does not
+# show an effect of the cache, because BLAS already makes blocks that fit it, and small blocks
+# only add calls from Python. A version in Python cannot be faster than `@`, because NumPy
+# cannot tell the processor what to keep in its registers. What remains is to give BLAS more
+# work per call, to move fewer bytes, and to use several processes.
 #
 # ## New memory
 #
@@ -231,9 +231,9 @@ for way, faults, milliseconds in count_page_faults():
 #
 # After `take`, an array counts as *taken*, until `give` gets it back. Giving back the same
 # array twice would be dangerous: two later calls of `take` would get the same memory, and each
-# would overwrite the other's numbers. So `give` raises an error for an array that is not taken.
-# The pool finds an array by its `id`, but because Python uses the `id` of a deleted object
-# again for a new one, it must also keep the array itself.
+# would overwrite the other's numbers. So the given lines of `give` raise an error for an array
+# that is not taken. The pool finds an array by its `id`, but because Python uses the `id` of a
+# deleted object again for a new one, it must also keep the array itself.
 #
 # **Task.** Write `take` and `give`.
 
@@ -282,10 +282,10 @@ class Buffers:
         ValueError, with the array's shape in it, when the array is not taken: it comes from
         elsewhere, is a view of a taken array, or was given back before.
         """
-        ### BEGIN SOLUTION
         if id(array) not in self.taken:
             raise ValueError(f"this array of shape {np.shape(array)} is not taken: `take` "
                              "did not return it, or it was given back before")
+        ### BEGIN SOLUTION
         _, block = self.taken.pop(id(array))
         self.free.setdefault(block.nbytes, []).append(block)
         self.used -= block.nbytes
@@ -507,7 +507,7 @@ first, last = list(times)[0], list(times)[-1]
 low, high = ratio_interval(times[first], times[last], rng=0)
 print(f"{last}: {low:.2f} to {high:.2f} times as fast as {first}")
 
-# %%
+# %% tags=["payoff"]
 figure = plot_ladder(times | others)
 # alt: Bars: the milliseconds of a training step, composed, half fused and fused, each with new
 # memory and with reused memory. With new memory the bars are about twice as long; the fused
@@ -522,8 +522,8 @@ figure = plot_ladder(times | others)
 # gains of fusion before it: it is about as large as both together, and needs no change of the
 # model.
 #
-# A pool such as yours is not in this ladder: the C library already keeps freed memory. A pool
-# helps where nothing else keeps it, as for the memory of a GPU.
+# A pool such as `Buffers` is not in this ladder: the C library already keeps freed memory. A
+# pool helps where nothing else keeps it, as for the memory of a GPU.
 #
 # ## Planning memory
 #
@@ -632,7 +632,7 @@ figure = plot_throughput(speeds)
 # they need 16 times as many operations, and each reads its own keys and values. As in the
 # roofline of lesson 19, a larger batch gains little when the operations take most of the time.
 #
-# A batch has a price, too: a request waits until there are others, and all of them end late if
+# A batch also has a price: a request waits until there are others, and all of them end late if
 # one is long. In **static batching**, the requests of a batch start together, and the next
 # batch starts when the longest one has ended. In **continuous batching**, the next request
 # starts as soon as a place is free, after any step.
@@ -1052,7 +1052,8 @@ figure = plot_gradients(g)
 # Too large a factor makes gradients infinite. *Dynamic* loss scaling finds a factor: skip a
 # step whose gradients are not finite, and halve the factor; double it after many good steps.
 #
-# **Task.** Write `scale`, `step` and `update`.
+# **Task.** Write `scale`, `step` and `update`. Together they are the longest exercise of the
+# lesson, but each of them is short.
 
 # %% The gradient scaler exercise="grad-scaler"
 #| export
@@ -1182,3 +1183,12 @@ print(f"float16 takes {low:.0f} to {high:.0f} times as long as float32")
 # gradients of the last layers are sent while the first layers still compute theirs. PyTorch's
 # older class `DataParallel`, from which ours has its name, uses threads, and its documentation
 # recommends `DistributedDataParallel` instead.
+
+# %% [markdown] tags=["answer"]
+# 1. For several rounds of both versions in random order, and the interval of their paired
+#    ratios. One run of each says nothing about a difference of 2 %.
+# 2. No: `BatchNorm1d` would use the mean and variance of a part of the batch, and `Dropout`
+#    other random numbers. The means and variances would have to be sent, and one generator
+#    shared.
+# 3. A GPU also gains from fused operations, from larger batches and from half the bytes. To
+#    avoid new arrays and calls of Python is about NumPy and its memory.

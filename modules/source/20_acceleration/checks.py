@@ -761,13 +761,6 @@ def test_the_peak_is_the_most_bytes_that_were_taken():
 
 
 # %% buffers polish points=0
-def test_the_error_of_give_contains_the_shape():
-    results, _ = story(["give another", [3, 2]])
-    assert "(3, 2)" in results[0], (
-        f"the message should contain the shape (3, 2); yours: {results[0]}"
-    )
-
-
 def test_empty_arrays_can_be_taken():
     results, _ = story(["take", [0, 3]], ["give", 0])
     assert results[0][:2] == [[0, 3], "float32"] and results[1] == "", (

@@ -235,7 +235,7 @@ for name, x in samples.items():
 # scale for 32 weights are $4 + 16/32 = 4.5$ bits per weight. Quantize with the scale that is
 # *stored*: what is divided by one scale must not be multiplied by another.
 #
-# **Task.** Write `group_scales` with your `symmetric_scale`.
+# **Task.** Write `group_scales` with `symmetric_scale`.
 
 # %% One scale for each group exercise="groups"
 #| export
@@ -305,10 +305,10 @@ def pack4(q):
     >>> pack4(np.array([5, -3, 7], np.int8))
     array([213,   7], dtype=uint8)
     """
-    ### BEGIN SOLUTION
     outside = q[(q < -8) | (q > 7)]
     if outside.size:
         raise ValueError(f"{outside[0]} does not fit into 4 bits, which hold -8 to 7")
+    ### BEGIN SOLUTION
     nibbles = np.append(q, [0] * (len(q) % 2)).astype(np.uint8) & 15
     return nibbles[0::2] | nibbles[1::2] << 4
     ### END SOLUTION
@@ -738,10 +738,10 @@ def inverse_factor(x, damping=0.01):
 check("inverse-factor")
 
 # %% [markdown]
-# **Task.** Write `gptq`. All columns of the weights have the same $U$, so a whole row is
-# rounded at once. For each row $i$: round it, keep the rounded row, and let $e = (\text{row} -
-# \text{rounded row}) / U_{ii}$. This is $-d_i / U_{ii}$, so *subtract* $U_{ij}\, e$ from each
-# later row $j$. The scales are computed once, from the original matrix.
+# **Task.** Write `gptq`. Do two rows on paper first. All columns have the same $U$, so a whole
+# row is rounded at once. For each row $i$: round it, keep the rounded row, and let $e =
+# (\text{row} - \text{rounded row}) / U_{ii}$. This is $-d_i / U_{ii}$, so *subtract* $U_{ij}\,
+# e$ from each later row $j$. The scales are computed once, from the original matrix.
 
 # %% GPTQ exercise="gptq"
 #| export
@@ -827,7 +827,7 @@ for name in ("mixed precision", "mixed precision, GPTQ"):
 # the model has a sixth of its bytes and loses about 0.01 bits per character. With 4.4 real bits
 # it writes better words than with 4 bits and one scale:
 
-# %%
+# %% tags=["payoff"]
 print("4 bits, one scale:", rounded_texts("Mr. Knightley", [4])[4])
 print("4.4 real bits:    ", rounded_texts("Mr. Knightley", [32], model=least)[32])
 
@@ -911,9 +911,9 @@ class Observer:
 
     def range(self, bits=8):
         """affine_range(low, high, bits). ValueError when no array was observed yet."""
-        ### BEGIN SOLUTION
         if self.low > self.high:
             raise ValueError("no numbers were observed yet: call observe(x) first")
+        ### BEGIN SOLUTION
         return affine_range(self.low, self.high, bits)
         ### END SOLUTION
 

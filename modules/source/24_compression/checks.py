@@ -300,6 +300,9 @@ def test_all_weights_are_ranked_together():
             True, False, True, False, False, True,
         ],
         "The masks of the matrices are exchanged": [False, False, True, False, True, True],
+        "Both matrices get the first part of the mask; the second begins where it ends": [
+            False, True, True, False, True, True,
+        ],
     }  # fmt: skip
     expect(found, [False, True, True, False, False, True], case, causes)
 

@@ -83,7 +83,7 @@ def prune_magnitude(w, amount):
 check("magnitude")
 
 # %% [markdown]
-# Here is your function, applied to each matrix of the GPT:
+# Here is `prune_magnitude`, applied to each matrix of the GPT:
 
 # %%
 for share, text in pruned_texts("She was", [0.3, 0.5, 0.7], prune=prune_magnitude).items():
@@ -271,7 +271,8 @@ for amount in (0.0, 0.05, 0.3, 0.5, 0.8, 0.9, 0.99):
 # moves them even when they are 0, we multiply by the masks again after every step.
 #
 # How do we multiply after *every* step? We put our own function in place of `optimizer.step`.
-# It calls the old step first, and then applies the masks.
+# It calls the old step first, and then applies the masks. This looks like a trick, but
+# PyTorch's schedules do the same, to notice a forgotten `optimizer.step()`.
 #
 # **Task.** Write `apply` and `attach`.
 
@@ -910,10 +911,10 @@ lora_share = sum(p.size for p in lora.parameters()) / 136_960
 print(f"LoRA with rank 8 trains {lora_share:.0%} of the parameters")
 
 # %% [markdown]
-# LoRA learns less than full training. In these runs, with one seed, it does not forget less:
-# one point needs about as many bits for the novels, the other two need more. But LoRA saves
-# memory, because Adam keeps two numbers only for each *trained* weight. And a file with $A$ and
-# $B$ is small.
+# LoRA learns less than full training. In these runs, with one seed, it does not forget less,
+# unlike in *LoRA learns less and forgets less* by Biderman et al. (2024): one point needs about
+# as many bits for the novels, the other two need more. But LoRA saves memory, because Adam
+# keeps two numbers only for each *trained* weight. And a file with $A$ and $B$ is small.
 #
 # ## Averages of models
 #
@@ -1075,7 +1076,7 @@ for seed in (0, 1, 2):
 # of its formats. All five ways store the embedding tables in 8 bits, so that they differ only
 # in the matrices. The last one combines two: first remove the dead neurons, then quantize.
 
-# %% tags=["answer", "explained"]
+# %% tags=["answer", "explained", "payoff"]
 from tinytorch.core.quantization import quantizable, quantize_model, size_of
 
 calibration = train_ids[starts[:, None] + np.arange(64)]

@@ -116,7 +116,7 @@ return {path: prune_magnitude(s, amount) for path, s in scores.items()}
 mask = prune_magnitude(np.concatenate([w.ravel() for w in matrices(model).values()]), amount)
 
 # %% global mistake global-same-piece: Gives each matrix the beginning of the mask.
-#> its own piece
+#> Both matrices get the first part of the mask
 mask = prune_magnitude(np.concatenate([s.ravel() for s in scores.values()]), amount)
 return {path: mask[: s.size].reshape(s.shape) for path, s in scores.items()}
 

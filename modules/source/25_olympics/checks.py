@@ -111,10 +111,6 @@ def is_row(found, wanted, case, cause=""):
         )
 
 
-LABELS = np.array([0, 1, 2, 0])
-SCORES = np.array([[3.0, 1, 2], [0, 5, 1], [4, 2, 3], [9, 8, 7]], "float32")  # answers 0 1 0 0
-
-
 def row_of(entry="a", event="e", **values):
     """A made-up row of a result."""
     row = {"entry": entry, "event": event, "digest": "d" + entry, "bytes": 100, "flops": 7}
@@ -434,14 +430,6 @@ def refereed(entries, names=("open", "small")):
         if isinstance(report, Report)
         else type(report).__name__
     )
-
-
-def refused_names(names):
-    try:
-        referee([entry_of(name) for name in names], events_of("open"))
-    except ValueError as error:
-        return str(error)
-    return ""
 
 
 def json_of(rows, again=False):
@@ -1156,64 +1144,6 @@ def test_other_work():
     assert work("convolution")[0][0].shape == (2, 2, 3, 3)
 
 
-# %% right points=3
-def test_answers_are_the_highest_scores():
-    got = right_answers(SCORES, LABELS)
-    case = (
-        "the highest scores are in columns 0, 1, 0, 0 and the labels 0, 1, 2, 0: the number of"
-    )
-    equal(
-        got,
-        3,
-        f"{case} right answers",
-        "argmax along the classes, axis 1; count the equal ones",
-    )
-    assert type(got) is int, (
-        f"the count should be an int of Python, yours is a {type(got).__name__}: json "
-        "cannot write "
-        "numbers of NumPy"
-    )
-
-
-def test_nan_and_infinity_are_no_answer():
-    for bad in (np.nan, np.inf, -np.inf):
-        scores = SCORES.copy()
-        scores[3, 1] = bad
-        refused(
-            lambda: right_answers(scores, LABELS),
-            f"scores with one {bad}",
-            contains=["finite"],
-            cause="argmax would take it for an answer: test np.isfinite(scores).all()",
-        )
-
-
-def test_scores_of_the_wrong_shape():
-    for shape in [(2, 3), (5, 3), (4,), (4, 3, 1)]:
-        scores = np.ones(shape, "float32")
-        refused(
-            lambda: right_answers(scores, LABELS),
-            f"scores of shape {shape} for 4 labels",
-            contains=[shape],
-            cause=(
-                "NumPy may compare arrays of different shapes: check scores.ndim and "
-                "the number of rows"
-            ),
-        )
-
-
-# %% right hidden points=1
-def test_other_counts():
-    rng = np.random.default_rng(3)
-    for n, classes in [(50, 10), (1, 2), (7, 7)]:
-        scores, labels = rng.normal(size=(n, classes)), rng.integers(0, classes, n)
-        wanted = sum(
-            max(range(classes), key=row.__getitem__) == k
-            for row, k in zip(scores.tolist(), labels.tolist(), strict=True)
-        )
-        equal(right_answers(scores, labels), wanted, f"{n} random rows")
-    equal(right_answers(SCORES, np.array([1, 2, 1, 2])), 0, "no answer right")
-
-
 # %% limits points=5
 def test_a_limit_of_bytes_and_flops():
     row = row_of(bytes=9640, flops=2000)
@@ -1511,16 +1441,6 @@ def test_a_broken_entry_does_not_stop_the_others():
     )
 
 
-def test_two_entries_with_one_name_are_refused():
-    text = result_of(lambda: refused_names(["ada", "bob"]), "two entries with different names")
-    equal(text, "", "two entries with different names: the words of the error")
-    text = refused_names(["ada", "bob", "ada"])
-    assert "ada" in text, (
-        "two entries called ada should raise ValueError with the name; yours "
-        f"{'says: ' + text if text else 'raises nothing'}"
-    )
-
-
 # %% report hidden points=1
 def test_other_reports():
     rows = refereed(
@@ -1529,7 +1449,7 @@ def test_other_reports():
     assert len(rows) == 6 and sum(row["valid"] for row in rows) == 3
     equal(medals_of(rows, "all"), {"b": 1}, "the medals of an event with a limit of accuracy")
     equal(medals_of(rows, "open"), {"b": 1, "a": 1}, "the medals of an open event")
-    assert json_of(rows) == json_of(rows[::-1]) and refused_names(["a", "b"]) == ""
+    assert json_of(rows) == json_of(rows[::-1])
     equal(medals_of([], "e"), {}, "no rows")
     equal(refereed([], ("open",)), [], "no entries")
 

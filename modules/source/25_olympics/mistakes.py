@@ -880,112 +880,6 @@ with no_grad(), Profile(None) as p:
 totals = [sum(row[at] for row in p.rows) for at in (4, 5)]
 return scores, *totals
 
-# %% right mistake right-takes-argmax-along-the-rows: Takes argmax along the rows.
-#> argmax along the classes
-#- return int((scores.argmax(axis=1) == labels).sum())
-return int(sum(scores.argmax(axis=0)[k] == k for k in range(scores.shape[1])))
-
-# %% right mistake right-returns-the-share: Returns the share.
-#> count the equal ones
-#- return int((scores.argmax(axis=1) == labels).sum())
-return float((scores.argmax(axis=1) == labels).mean())
-
-# %% right mistake right-returns-an-integer-of-numpy: Returns an integer of NumPy.
-#> should be an int of Python
-#- return int((scores.argmax(axis=1) == labels).sum())
-return (scores.argmax(axis=1) == labels).sum()
-
-# %% right mistake right-counts-wrong-answers: Counts wrong answers.
-#> the number of right answers
-#- return int((scores.argmax(axis=1) == labels).sum())
-return int((scores.argmax(axis=1) != labels).sum())
-
-# %% right mistake right-takes-the-smallest-score: Takes the smallest score.
-#> the number of right answers
-#- return int((scores.argmax(axis=1) == labels).sum())
-return int((scores.argmin(axis=1) == labels).sum())
-
-# %% right mistake right-rounds-scores-in-place-of-argmax: Rounds scores in place of argmax.
-#> the number of right answers
-#- return int((scores.argmax(axis=1) == labels).sum())
-return int((np.clip(scores.round(), 0, 1).sum(axis=1) == labels).sum())
-
-# %% right mistake right-does-not-look-for-nan: Does not look for nan.
-#> test np.isfinite(scores).all()
-#- if not np.isfinite(scores).all():
-#-     raise ValueError("a score is not finite")
-pass
-
-# %% right mistake right-looks-for-nan-only: Looks for nan only.
-#> test np.isfinite(scores).all()
-#- if not np.isfinite(scores).all():
-#-     raise ValueError("a score is not finite")
-if np.isnan(scores).any():
-    raise ValueError("a score is not finite")
-
-# %% right mistake right-looks-for-nan-in-the-first: Looks for nan in the first row only.
-#> test np.isfinite(scores).all()
-#- if not np.isfinite(scores).all():
-#-     raise ValueError("a score is not finite")
-if not np.isfinite(scores[0]).all():
-    raise ValueError("a score is not finite")
-
-# %% right mistake right-looks-at-the-highest-scores-only: Looks at the highest scores only, so
-# minus infinity passes.
-#> test np.isfinite(scores).all()
-#- if not np.isfinite(scores).all():
-#-     raise ValueError("a score is not finite")
-if not np.isfinite(scores.max(axis=1)).all():
-    raise ValueError("a score is not finite")
-
-# %% right mistake right-does-not-check-the-number-of: Does not check the number of rows.
-#> check scores.ndim
-#- if scores.ndim != 2 or len(scores) != len(labels):
-#-     raise ValueError(f"the scores have shape {scores.shape}, for {len(labels)} labels")
-if scores.ndim != 2:
-    raise ValueError(f"the scores have shape {scores.shape}, for {len(labels)} labels")
-
-# %% right mistake right-does-not-check-the-number-of-2: Does not check the number of axes.
-#> check scores.ndim
-#- if scores.ndim != 2 or len(scores) != len(labels):
-#-     raise ValueError(f"the scores have shape {scores.shape}, for {len(labels)} labels")
-if len(scores) != len(labels):
-    raise ValueError(f"the scores have shape {scores.shape}, for {len(labels)} labels")
-
-# %% right mistake right-accepts-more-rows-than-labels: Accepts more rows than labels.
-#> check scores.ndim
-#- if scores.ndim != 2 or len(scores) != len(labels):
-#-     raise ValueError(f"the scores have shape {scores.shape}, for {len(labels)} labels")
-if scores.ndim != 2 or len(scores) < len(labels):
-    raise ValueError(f"the scores have shape {scores.shape}, for {len(labels)} labels")
-
-# %% right mistake right-leaves-the-shape-out-of-the: Leaves the shape out of the message.
-#> that contains
-#- raise ValueError(f"the scores have shape {scores.shape}, for {len(labels)} labels")
-raise ValueError('wrong shape')
-
-# %% right mistake right-counts-nothing-for-wrong-shapes: Counts nothing for wrong shapes.
-#> should raise ValueError
-#- raise ValueError(f"the scores have shape {scores.shape}, for {len(labels)} labels")
-return 0
-
-# %% right right right in a loop: in a loop
-if scores.ndim != 2 or scores.shape[0] != len(labels):
-    raise ValueError(f'shape {scores.shape}')
-if np.isnan(scores).any() or np.isinf(scores).any():
-    raise ValueError('scores must be finite')
-count = 0
-for row, label in zip(scores, labels):
-    count += row.argmax() == label
-return int(count)
-
-# %% right right right with count_nonzero and an early sum: with count_nonzero and an early sum
-if scores.shape[:1] + (1,) * (scores.ndim - 1) != (len(labels), 1):
-    raise ValueError(f'scores of shape {scores.shape} for {len(labels)} labels')
-if not np.all(np.isfinite(scores)):
-    raise ValueError('each score has to be finite')
-return int(np.count_nonzero(np.argmax(scores, 1) == np.asarray(labels)))
-
 # %% limits mistake limits-treats-accuracy-like-the-others: Treats accuracy like the others.
 #> a higher one is better
 values = row | {"accuracy": row["right"] / row["n"]}
@@ -1416,33 +1310,6 @@ return Report([row for row in rows if row["valid"]])
 #-                for entry in entries])
 return [judge(entry, event, *rules) for event, rules in events.items() for entry in entries]
 
-# %% report mistake report-accepts-two-entries-with-one-name: Accepts two entries with one name.
-#> yours raises nothing
-#- for name in names:
-#-     if names.count(name) > 1:
-#-         raise ValueError(f"two entries are called {name}")
-pass
-
-# %% report mistake report-keeps-the-last-of-two-entries: Keeps the last of two entries with one
-# name.
-#> yours raises nothing
-#- for name in names:
-#-     if names.count(name) > 1:
-#-         raise ValueError(f"two entries are called {name}")
-entries = list({entry.name: entry for entry in entries}.values())
-
-# %% report mistake report-refuses-every-list-of-entries: Refuses every list of entries.
-#> two entries with different names
-#- if names.count(name) > 1:
-#-     raise ValueError(f"two entries are called {name}")
-if names.count(name) >= 1:
-    raise ValueError(f"two entries are called {name}")
-
-# %% report mistake report-leaves-the-name-out-of-the: Leaves the name out of the message.
-#> ValueError with the name
-#- raise ValueError(f"two entries are called {name}")
-raise ValueError(f"two entries have one name")
-
 # %% report right report writes each row by itself: writes each row by itself
 #- rows = sorted(self.rows, key=lambda row: (row["event"], row["entry"]))
 #- return json.dumps(rows, sort_keys=True)
@@ -1467,16 +1334,6 @@ for entry in entries:
         x, labels, limits = events[event]
         rows.append(judge(entry, event, x, labels, limits))
 return Report(rows)
-
-# %% report right report remembers the names: remembers the names
-#- for name in names:
-#-     if names.count(name) > 1:
-#-         raise ValueError(f"two entries are called {name}")
-seen = set()
-for name in names:
-    if name in seen:
-        raise ValueError(name + ' is the name of two entries')
-    seen.add(name)
 
 # %% verify mistake verify-compares-only-the-right-answers: Compares only the right answers.
 #> compare whole rows

@@ -129,24 +129,14 @@ def test_a_good_lesson_passes_every_question(good):
             "solution passes",
             "double of two is four: double(2) should be 4, yours is 0",
         ),
-        (
-            TRIPLE,
-            "    pass",
-            "release fails",
-            "triple of two is six passes on the stub",
-        ),
+        (TRIPLE, "    pass", "release fails", "triple of two is six passes on the stub"),
         (
             TRIPLE,
             "    assert double(2) == 4",
             "stubs fail",
             "numbers-triple: triple of two is six passes without it",
         ),
-        (
-            TRIPLE,
-            "    triple(2)",
-            "mutations caught",
-            "caught, 97% are needed",
-        ),
+        (TRIPLE, "    triple(2)", "mutations caught", "caught, 97% are needed"),
         (
             TRIPLE,
             "    got = triple(np.array([2.0]))\n    assert np.asarray((got - 6).data).max() == 0",
@@ -241,12 +231,7 @@ def test_a_good_lesson_passes_every_question(good):
             "checks.py:4 has 122 columns, at most 96",
         ),
         ("1. Use `double`.", f"1. {'Use it. ' * 12}", "form", "hints.md:9 has 99 columns"),
-        (
-            "# ## Doubling\n",
-            "# ## Doubling\n" + "#\n" * 1250,
-            "form",
-            "lines, at most about 1,200",
-        ),
+        ("# ## Doubling\n", "# ## Doubling\n" + "#\n" * 1250, "form", "lines, at most about 1,200"),
         (
             "# %%\nprint(triple(5), LIMIT)",
             '# %% tags=["answer"]\nprint(triple(5), LIMIT)',

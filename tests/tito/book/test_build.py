@@ -134,7 +134,7 @@ def test_an_exercise_shows_its_contract_and_an_open_place(site):
         shown,
     )
     assert "Exercise 1.1. Double (4 points, numbers-double)" in shown
-    assert "is yours to write" not in shown
+    assert "yours to write" not in shown
     assert "BEGIN SOLUTION" not in shown and "return twice" not in shown
 
 

@@ -372,6 +372,11 @@ def test_outside_any_root_tito_says_how_to_begin(tmp_path):
     assert "is not inside a course or a workspace" in err and "tito init" in err
 
 
+def test_outside_any_root_an_activated_one_is_named(tmp_path):
+    _, err = process(tmp_path, "status", code=2, TINYTORCH_ROOT="/my work")
+    assert "Go to the one that you have activated: cd '/my work'" in err
+
+
 def test_init_from_anywhere_uses_the_course_that_tito_came_with(tmp_path):
     out, _ = tito(tmp_path, "init", "mine")
     assert (
@@ -507,6 +512,6 @@ def test_a_word_is_explained_with_its_lesson(small_course):
         "  01 numbers: Doubling",
         "  in PyTorch: mul",
     ]
-    assert "doubled  01 numbers" in tito(small_course, "word")[0]
+    assert "01 numbers  doubled" in tito(small_course, "word")[0]
     assert json.loads(tito(small_course, "word", "--json")[0])[0]["section"] == "Doubling"
     assert "Did you mean 'doubled'?" in tito(small_course, "word", "double", code=2)[1]

@@ -35,7 +35,7 @@ def entry(root):
     line = next(
         line
         for line in entry.script.read_text(encoding="utf-8").splitlines()
-        if "numbers-double is yours" in line
+        if "write: tito hint numbers-double" in line
     )
     edit(entry, line, "    return x * x  # größer")
     return entry
@@ -295,7 +295,7 @@ def test_a_lesson_behind_a_link_stays_one(root, entry, tmp_path):
     entry.script.symlink_to(real)
     assert "2 of 5 points" in tito(root.path, "test", "numbers", code=1)
     tito(root.path, "reset", "numbers")
-    assert entry.script.is_symlink() and "numbers-double is yours" in real.read_text(
+    assert entry.script.is_symlink() and "tito hint numbers-double" in real.read_text(
         encoding="utf-8"
     )
     tito(root.path, "undo")

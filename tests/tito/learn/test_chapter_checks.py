@@ -47,7 +47,7 @@ def test_a_check_that_fails_says_what_the_checks_message_is_and_no_traceback(ent
     assert err.split("\n") == [
         f'check("double"), numbers_dev.py line {line}: double of two is four',
         "   double(2) should be 4, yours is 8: did you square?",
-        "Stuck? tito hint numbers double",
+        "Stuck? tito hint numbers-double",
         "",
     ]
 
@@ -69,10 +69,7 @@ def test_a_parameter_that_is_none_is_named(entry):
 
 
 def test_what_is_not_written_is_one_line(entry):
-    assert run(entry) == (
-        1,
-        "exercise numbers-double is yours to write: tito hint numbers double\n",
-    )
+    assert run(entry) == (1, "yours to write: tito hint numbers-double\n")
 
 
 STUB = lesson_format.stub("numbers", "double")
@@ -81,7 +78,7 @@ LEFT_OVER = "write its code or delete it"
 
 def test_a_raise_left_above_the_code_is_named_in_a_script(entry):
     assert LEFT_OVER not in run(entry)[1]
-    assert "is yours to write" in run(entry)[1]
+    assert "yours to write" in run(entry)[1]
     edit(entry, STUB, f"{STUB}\n    return x + x")
     code, err = run(entry)
     assert code == 1 and "double of two is four\n   a `raise" in err and LEFT_OVER in err
@@ -90,7 +87,7 @@ def test_a_raise_left_above_the_code_is_named_in_a_script(entry):
 def test_a_raise_left_above_the_code_is_named_in_a_notebook(entry):
     released = entry.declared.exercise("double").cell.source
     out = in_ipython(entry, released, 'check("double")')
-    assert "is yours to write" in out and LEFT_OVER not in out
+    assert "yours to write" in out and LEFT_OVER not in out
     out = in_ipython(entry, f"{released}\n    return x + x", 'check("double")')
     assert LEFT_OVER in out
 
@@ -237,7 +234,7 @@ def test_in_a_notebook_only_the_message_is_shown(entry):
     assert out.strip("\n").split("\n") == [
         'check("double"): double of two is four',
         "   double(2) should be 4, yours is 3: did you square?",
-        "Stuck? tito hint numbers double",
+        "Stuck? tito hint numbers-double",
     ]
 
 

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from tito.learn import check_process
+from tito.learn.process import SUPERSEDED, Process, Superseded
 
 
 def test_short_times_can_be_measured_while_the_time_is_limited():
@@ -31,3 +32,10 @@ def test_an_endless_loop_is_stopped_also_when_it_swallows_the_first_exception():
                     stops += 1
                     if stops == 2:
                         raise
+
+
+def test_a_save_that_comes_before_a_run_has_started_is_no_fault_of_the_machine():
+    with Process() as process:
+        process.child.messages.put(SUPERSEDED)
+        with pytest.raises(Superseded):
+            list(process.run({"preload": False}, lambda event: 10))

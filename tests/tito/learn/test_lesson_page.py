@@ -51,7 +51,10 @@ def test_a_new_lesson_shows_its_text_and_what_is_to_write(entry):
     assert page.h1.text == "01. Numbers" and "größer als zuvor" in page.main.text
     assert states(page) == {"numbers-double": "to write", "numbers-triple": "to write"}
     assert "0 of 2 exercises right; next: double" in page.footer.text
-    assert page.footer.a["href"] == "#numbers-double"
+    assert [link["href"] for link in page.footer.select("a")] == ["#numbers-double", "#contents"]
+    for link in page.select("#contents a"):
+        assert page.select_one(link["href"]).h2.text == link.text
+    assert "Doubling" in page.select_one("#contents").text
     assert "def double(x):" in page.select_one("#numbers-double pre").text
     assert "#|" not in page.text and 'check("double")' not in page.text
 
@@ -97,6 +100,14 @@ def test_results_are_below_their_cell_and_answers_are_folded(entry):
     lesson_page.save_prediction(entry, "Predict what four becomes.", "nine <i>")
     page = page_of(entry)
     assert page.select_one("details[open] p").text == "Your prediction: nine <i>"
+
+
+def test_the_answers_to_the_last_questions_are_folded(entry):
+    text = entry.script.read_text(encoding="utf-8")
+    cell = '\n# %% [markdown] tags=["answer"]\n# 1. Because $x + x$.\n'
+    entry.script.write_text(text + cell, encoding="utf-8")
+    fold = page_of(entry).select("details")[-1]
+    assert fold.summary.text == "Answers" and fold.li.text.startswith("Because") and fold.math
 
 
 def test_the_words_about_a_picture_that_answers_a_question_are_on_the_page(small_course, tmp_path):

@@ -11,7 +11,7 @@ import commands
 import pytest
 from small_course import edit, make_course, solve, verdict_on
 
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 from tito.learn import milestone, progress, update, workspace
 from tito.lesson import course
 
@@ -90,9 +90,20 @@ def test_a_milestone_passes_on_solved_lessons_and_is_recorded(work, capfd):
     assert milestone.statuses(work)[0].state == "passed"
 
 
+def test_it_waits_for_lessons_that_are_not_begun(work):
+    with pytest.raises(UsageError, match="sum waits for"):
+        milestone.check_begun(work, milestone.find(work, "sum"))
+    milestone.check_begun(solved(work), milestone.find(work, "sum"))
+
+
+def test_a_count_is_no_share(work):
+    program = milestone.find(work, "sum")
+    assert program.figures({"a": 1, "b": 1.0, "c": 0}) == {"a": "1", "b": "100.0%", "c": "0"}
+
+
 def test_an_unwritten_exercise_fails_it_and_is_named(work):
     result = go(work)
-    assert result.verdict == "failed" and "exercise sums-total is yours to write" in result.reason
+    assert result.verdict == "failed" and "yours to write: tito hint sums-total" in result.reason
     assert (result.lesson, result.remedy) == ("sums", "tito start sums")
     solve(work.lesson("sums"))
     result = go(work)
@@ -443,7 +454,7 @@ def test_a_program_imports_exactly_the_lessons_it_names(one):
 def test_the_quick_ones_reach_their_goals(tmp_path, name, seed):
     program = milestone.find(COURSE, name)
     code = (
-        "import sys, importlib.util as u;"
+        f"import sys, importlib.util as u; sys.path.insert(0, {str(program.path.parent)!r});"
         f" s = u.spec_from_file_location('m', {str(program.path)!r});"
         f" m = u.module_from_spec(s); s.loader.exec_module(m); import json; d, f = m.run({seed});"
         f" f.savefig({str(tmp_path / 'p.png')!r}); print(); print(json.dumps(d))"

@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 from commands import tito
-from small_course import RUBRIC, make_course, verdict_on, with_question
+from small_course import RUBRIC, make_course, solve, verdict_on, with_question
 
 from tito.learn import lesson_page, notebook_sync, progress, submit, update, workspace
 from tito.lesson import cells, course, lesson_format, notebook
@@ -51,8 +51,14 @@ def test_test_and_status_say_what_a_person_judges_and_no_verdict_depends_on_it(e
     answer(entry.script)
     assert progress.state_of(entry, cells.read(entry.script), {}) == "started"
     out, _ = tito(entry.root, "test", "numbers", code=1)
-    assert "1 question for a person to grade: numbers-why (answered)" in " ".join(out.split())
-    assert "why (answered)" in " ".join(tito(entry.root, "status")[0].split())
+    assert "numbers-why" not in out, "the exercises come first"
+    _, err = tito(entry.root, "hint", "numbers-why", code=2)
+    assert "numbers-why is a question" in err and "then: tito compare numbers-why" in err
+    solve(entry)
+    words = "1 question for a person to grade: numbers-why (answered)"
+    out, _ = tito(entry.root, "test", "numbers")
+    assert f"{words}. `tito compare` and its name show" in " ".join(out.split())
+    assert words in " ".join(tito(entry.root, "status")[0].split())
     assert result.max_points == 5
 
 

@@ -12,9 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
+from commands import tito
 from small_course import edit, solve, verdict_on
 
-from tito.learn import runner, update, workspace
+from tito.learn import lesson_page, progress, runner, status, update, workspace
 from tito.learn.process import Process
 from tito.learn.verdict import Place
 from tito.lesson import cells, course, notebook, outcome
@@ -106,10 +108,7 @@ WRONG = {
     "empty": (lambda e: e.script.write_text(""), "is empty"),
     "missing": (lambda e: e.script.unlink(), "does not exist"),
     "not text": (lambda e: e.script.write_bytes(b"\xff\xfe\x00"), "is not UTF-8"),
-    "a syntax error": (
-        lambda e: change(e, "return twice", "return twice +"),
-        "are left out: line",
-    ),
+    "a syntax error": (lambda e: change(e, "return twice", "return twice +"), "are left out: line"),
     "a syntax error outside the package": (append("x ="), "the lesson does not run to its end"),
     "code in a text cell": (
         lambda e: (solve(e), edit(e, "# Twice and thrice", "raise SystemExit  # Twice and thrice")),
@@ -314,10 +313,10 @@ def test_a_check_that_waits_for_another_exercise_says_which(entry):
     output = "needs exercise numbers-double, which is not written yet"
     assert [c.status for c in result.checks] == ["unwritten"] * 3
     assert (result.checks[2].message, result.checks[2].unwritten) == (output, "numbers-double")
-    assert result.checks[0].message.startswith("exercise numbers-double is yours to write")
+    assert result.checks[0].message.startswith("yours to write: tito hint numbers-double")
     assert (result.verdict, result.reason) == (
         "failed",
-        "3 cannot run until you write what they need.",
+        "3 wait for exercises that are not written.",
     )
 
 
@@ -373,6 +372,11 @@ def test_polish_checks_wait_until_the_values_are_right_and_the_lesson_passes_wit
     assert wrong[:3] == ("failed", "numbers-double", "failed")
     right = polish_after("twice = x + x", "twice = 2 * x")
     assert right == ("failed", None, "passed", entry.declared.points)
+    states = BeautifulSoup(lesson_page.render(entry), "html.parser").select(".state")
+    assert [state.text for state in states] == ["right", "right"], "as on the screen"
+    out, _ = tito(entry.root, "test", "numbers")
+    assert "2 exercises right" in out and "lesson ████████████████████ 2 of 2 exercises" in out
+    assert status.first_open(entry, progress.record_of(entry)) is None
     # The same for an exercise alone: the lesson is not tested, but nothing of it is wrong.
     one = verdict_on(entry, "numbers-double")
     assert one.selection_passed and one.verdict != "passed" and "did not run" not in one.reason
@@ -528,7 +532,7 @@ def test_a_check_that_raises_after_another_check_failed_waits_for_its_exercise(e
     first, second, _ = verdict.checks
     assert first.wrong and "did you square" in first.message
     assert second.status == "error" and second.waits == "numbers-double" and not second.wrong
-    assert verdict.reason.startswith("1 of 3 checks fail, 1 waits for numbers-double, ")
+    assert verdict.reason.startswith("1 of 3 checks fail, 2 wait for numbers-double and ")
 
 
 def test_after_the_first_failure_nothing_runs_with_x(entry):
@@ -663,6 +667,41 @@ def test_after_a_skip_the_next_lesson_can_be_tried(entry, small_workspace):
     assert verdict_on(later).passed
 
 
+def test_an_error_in_a_lower_lesson_names_its_function(entry, small_workspace):
+    change(entry, "twice = x + x", "twice = x.nothing")
+    later = small_workspace.lesson("sums")
+    solve(later)
+    check = verdict_on(later).checks[0]
+    assert "\nin your `double` of lesson 01 numbers, modules/source/01_numbers" in check.message
+    assert check.message.endswith(": twice = x.nothing") and "sums_dev.py" in str(check.where)
+
+
+def test_after_a_function_was_renamed_nothing_is_said_about_a_copy(entry):
+    solve(entry)
+    verdict_on(entry)
+    edit(entry, "def double(x):", "def twofold(x):")
+    assert verdict_on(entry).notes == []
+
+
+def test_edited_or_damaged_checks_are_named(entry):
+    own, course_s = entry.script.with_name("checks.py"), entry.declared_path.with_name("checks.py")
+    own.write_text("# easier\n", encoding="utf-8")
+    solve(entry)
+    assert "01_numbers/checks.py was edited, which changes nothing" in verdict_on(entry).notes[0]
+    text = course_s.read_text(encoding="utf-8").replace("    assert", "  x  assert", 1)
+    course_s.write_text(text, encoding="utf-8")
+    check = verdict_on(course.open_root(entry.root.path).lesson("numbers")).checks[0]
+    assert "checks.py is damaged: invalid syntax. Delete it; then `tito init .`" in check.message
+
+
+def test_what_a_right_exercise_prints_is_shown(entry):
+    solve(entry)
+    verdict_on(entry)
+    edit(entry, "twice = x + x", "print('seen', 1); twice = x + x")
+    out, _ = tito(entry.root, "test", "numbers")
+    assert "numbers-double printed\n   seen 1\n" in out
+
+
 def test_a_package_edited_by_hand_is_saved_before_it_is_replaced(entry):
     solve(entry)
     verdict_on(entry)
@@ -710,16 +749,8 @@ def test_a_check_of_ones_own_that_ends_the_process_hides_nothing(entry):
 
 
 def test_finished_work_with_the_old_raise_in_a_comment_is_not_unwritten(entry):
-    change(
-        entry,
-        "return twice",
-        f"return twice\n    # {stub('numbers', 'double')}",
-    )
-    edit(
-        entry,
-        "return double(x) + x",
-        f"return double(x) + x\n    {stub('numbers', 'triple')}",
-    )
+    change(entry, "return twice", f"return twice\n    # {stub('numbers', 'double')}")
+    edit(entry, "return double(x) + x", f"return double(x) + x\n    {stub('numbers', 'triple')}")
     assert verdict_on(entry).passed
 
 

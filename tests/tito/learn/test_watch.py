@@ -238,7 +238,7 @@ def double_stub(entry):
     return next(
         line.strip()
         for line in entry.script.read_text(encoding="utf-8").splitlines()
-        if "numbers-double is yours" in line
+        if "write: tito hint numbers-double" in line
     )
 
 

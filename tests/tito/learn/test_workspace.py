@@ -128,7 +128,7 @@ def test_plain_python_runs_a_lesson_in_its_own_root(small_workspace, small_cours
         for root in (small_workspace, small_course)
     }
     assert run[small_course].returncode == 0
-    assert "exercise sums-total is yours to write" in run[small_workspace].stderr
+    assert "yours to write: tito hint sums-total" in run[small_workspace].stderr
 
 
 @pytest.mark.slow
@@ -153,6 +153,6 @@ def test_the_tests_of_a_workspace_show_each_check_under_pytest(small_workspace):
     assert "test_check[numbers-triple_of_two_is_six] FAILED" in result.stdout
     assert (
         "triple(2) should be 6, yours is 5" in result.stdout
-        and "tito hint numbers triple" in result.stdout
+        and "tito hint numbers-triple" in result.stdout
     )
     assert "1 failed, 2 passed, 1 deselected" in result.stdout

@@ -197,10 +197,7 @@ def test_notebook_commands_become_comments_and_python_stays(source, python):
             b"# %% [markdown]\n# text\nraise SystemExit\n",
             ":3: this is code in a text cell: raise SystemExit",
         ),
-        (
-            b"# %% exercise=double\nx\n",
-            ":1: the cell's metadata exercise=... is not valid JSON",
-        ),
+        (b"# %% exercise=double\nx\n", ":1: the cell's metadata exercise=... is not valid JSON"),
         (
             b'# %%\n1\n# %% tags=["answer"\nx\n',
             ":3: the cell's metadata tags=... is not valid JSON",

@@ -76,10 +76,7 @@ def test_a_word_of_a_name_is_enough_if_few_names_have_it(root):
 
 @pytest.mark.parametrize(
     "word, remedy",
-    [
-        ("doublin", "Did you mean 'doubling'?"),
-        ("entropy", "`tito word` lists them all."),
-    ],
+    [("doublin", "Did you mean 'doubling'?"), ("entropy", "`tito word` lists them all.")],
 )
 def test_an_unknown_word_is_reported_with_its_neighbours(root, word, remedy):
     with pytest.raises(TitoError) as messages:

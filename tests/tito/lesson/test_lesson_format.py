@@ -4,17 +4,12 @@ import ast
 import re
 
 import pytest
-from small_course import (
-    NUMBERS,
-    NUMBERS_CHECKS,
-    NUMBERS_HINTS,
-    SUMS_CHECKS,
-    lesson,
-)
+from small_course import NUMBERS, NUMBERS_CHECKS, NUMBERS_HINTS, SUMS_CHECKS, lesson
 
 from tito.errors import TitoError
 from tito.lesson import cells, notebook
 from tito.lesson.lesson_format import stub
+from tito.lesson.outcome import UNWRITTEN
 
 # The form that learners get
 
@@ -23,8 +18,8 @@ def test_a_release_has_stubs_for_solutions():
     released = lesson().released
     assert "twice = x + x" not in released and "SOLUTION" not in released
     assert f"    {stub('numbers', 'double')}\n" in released
-    assert "tito hint numbers double" in stub("numbers", "double")
-    assert "exercise numbers-double is yours to write" in stub("numbers", "double")
+    assert "tito hint numbers-double" in stub("numbers", "double")
+    assert "yours to write: tito hint numbers-double" in stub("numbers", "double")
 
 
 def test_a_release_holds_no_hidden_check_and_no_hint():
@@ -51,8 +46,8 @@ def test_released_checks_do_not_show_where_a_hidden_section_was():
 def test_a_release_says_once_how_to_get_hints():
     released = lesson().released
     for name in ("double", "triple"):
-        words = f"# **Task.** Write `{name}`.\n#\n# Stuck? `tito hint numbers {name}`\n\n# %%"
-        assert released.count(words) == released.count(f"Stuck? `tito hint numbers {name}`") == 1
+        words = f"# **Task.** Write `{name}`.\n#\n# Stuck? `tito hint numbers-{name}`\n\n# %%"
+        assert released.count(words) == released.count(f"Stuck? `tito hint numbers-{name}`") == 1
     again = lesson(chapter=released).released
     assert again == released
 
@@ -61,7 +56,7 @@ def test_a_release_promises_no_hint_where_there_is_none():
     assert "Stuck?" not in lesson(hints="").released
     only_triple = NUMBERS_HINTS[NUMBERS_HINTS.index("## triple") :]
     assert re.findall(r"Stuck\? `(.*)`", lesson(hints=only_triple).released) == [
-        "tito hint numbers triple"
+        "tito hint numbers-triple"
     ]
 
 
@@ -81,7 +76,7 @@ def test_what_is_not_a_solution_keeps_its_bytes():
     released = lesson().released
     assert lesson(hints="").released == re.sub(r"#\n# Stuck\? .*\n", "", released)
     before, after = NUMBERS.split("\n"), lesson(hints="").released.split("\n")
-    saved_copy = [line for line in after if "is yours to write" not in line]
+    saved_copy = [line for line in after if "yours to write" not in line]
     rest = iter(before)
     # a subsequence: nothing reordered, nothing rewritten
     assert all(line in rest for line in saved_copy)
@@ -145,3 +140,9 @@ def test_an_exercise_is_called_by_the_words_of_its_cell_or_by_its_name():
         chapter=NUMBERS.replace('# %% exercise="double"', '# %% Twice a number exercise="double"')
     )
     assert [exercise.title for exercise in numbers.exercises] == ["Twice a number", "Triple"]
+
+
+def test_a_stub_of_an_earlier_edition_is_known():
+    old = 'raise NotImplementedError("exercise sums-total is yours to write: tito hint sums total")'
+    assert UNWRITTEN.findall(f"{old}\n{stub('sums', 'total')}") == ["sums-total"] * 2
+    assert not UNWRITTEN.search("see exercise 3 of the book")

@@ -313,7 +313,7 @@ def test_both_edited_to_the_same_text_is_no_conflict(paired):
         next(
             line
             for line in paired.script.read_text(encoding="utf-8").splitlines()
-            if "numbers-double is yours" in line
+            if "write: tito hint numbers-double" in line
         ),
         "    return x + x",
     )

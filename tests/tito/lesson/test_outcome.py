@@ -76,6 +76,21 @@ def test_the_parameters_that_are_none_are_found():
         assert outcome.none_parameters(frame_of(error.value)) == result
 
 
+def test_a_list_that_is_no_tensor_is_named():
+    weights = [[1, 1], [1, 1]]
+    with pytest.raises(AttributeError) as error:
+        weights.shape  # noqa: B018
+    owner = outcome.owner_of(error.value)
+    said = outcome.explain("AttributeError", str(error.value), owner=owner)
+    assert said.endswith(
+        "has no attribute 'shape'. `weights` is a list: put Tensor(...) around it."
+    )
+    assert outcome.owner_of(ValueError("no")) == ""
+    for text in ("'float' object has no attribute 'data'", "'list' object has no attribute 'x'"):
+        assert "Tensor" not in outcome.explain("AttributeError", text)
+    assert "Nobody can answer `input()`" in outcome.explain("EOFError", "EOF when reading a line")
+
+
 def called(source, **names):
     """What `call_in` tells of an error that this source, a check's file, raises."""
     file = "<a check>"
@@ -155,8 +170,7 @@ def test_a_lessons_verdict_follows_from_its_checks(statuses, verdict):
 
 
 @pytest.mark.parametrize(
-    ("polish", "verdict"),
-    [("failed", "passed"), ("timeout", "passed"), ("tampered", "tampered")],
+    ("polish", "verdict"), [("failed", "passed"), ("timeout", "passed"), ("tampered", "tampered")]
 )
 def test_a_check_that_earns_no_points_does_not_decide_unless_it_was_forged(polish, verdict):
     assert outcome.verdict_of([check_with("passed"), check_with(polish, 0)]) == verdict
@@ -175,7 +189,8 @@ def check_with(status, points=1):
         (["failed", "error", "passed"], ["a-b"], "1 of 3 checks fail, 1 waits for a-b."),
         (["error"] * 3, ["a", "b", "a"], "3 wait for a and b."),
         (["timeout", "crashed", "not run"], [], "2 of 3 checks fail, 1 did not run."),
-        (["unwritten"] * 2, [], "2 cannot run until you write what they need."),
+        (["failed", "unwritten"], ["a-b"], "2 wait for a-b and exercises that are not written."),
+        (["unwritten"] * 2, [], "2 wait for exercises that are not written."),
     ],
 )
 def test_what_is_left_to_do_is_one_sentence(statuses, behind, said):
@@ -183,7 +198,7 @@ def test_what_is_left_to_do_is_one_sentence(statuses, behind, said):
 
 
 def test_only_the_stubs_own_error_is_unwritten():
-    output = "exercise numbers-double is yours to write: tito hint numbers double"
+    output = "yours to write: tito hint numbers-double"
     assert outcome.unwritten_exercise("NotImplementedError", output) == "numbers-double"
     assert outcome.unwritten_exercise("ValueError", output) is None
     assert outcome.unwritten_exercise("NotImplementedError", "later") is None

@@ -257,8 +257,7 @@ def test_points_need_not_be_a_multiple_of_the_tests(points, each):
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
-    [(file, said) for file, (words, _, _) in FORMS.items() for said in words],
+    ("file", "said"), [(file, said) for file, (words, _, _) in FORMS.items() for said in words]
 )
 def test_a_damaged_lesson_is_reported_with_file_and_line(tmp_path, file, said):
     damage, text, argument = FORMS[file]

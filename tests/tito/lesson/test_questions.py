@@ -117,13 +117,7 @@ def test_the_notebook_has_nbgraders_metadata_of_an_answer():
 
 
 @pytest.mark.parametrize(
-    ("answer", "found"),
-    [
-        ("", ""),
-        (" \n\n", ""),
-        ("YOUR ANSWER HERE", ""),
-        ("yes", "yes"),
-    ],
+    ("answer", "found"), [("", ""), (" \n\n", ""), ("YOUR ANSWER HERE", ""), ("yes", "yes")]
 )
 def test_the_text_below_the_line_is_the_answer(answer, found):
     assert lesson_format.answer_in(script_with(answer), "why") == found

@@ -13,8 +13,8 @@ def say(root, text):
     return root
 
 
-def links(root):
-    return next(f for f in doctor.examine(root.path) if f.what == "links")
+def settings_of(root):
+    return next(f for f in doctor.examine(root.path) if f.what == "settings")
 
 
 def test_a_course_that_says_nothing_has_no_addresses(small_course):
@@ -52,10 +52,10 @@ def test_a_setting_that_cannot_work_is_reported_with_its_value(small_course, tex
 
 
 def test_doctor_says_of_a_course_where_its_links_lead(small_course):
-    assert links(small_course).state == "optional"
+    assert settings_of(small_course).value == "Small 1"
     say(small_course, '[book]\nrelease = "https://github.com/ada/small"')
-    assert links(small_course).state == "ok"
-    assert "https://github.com/ada/small, branch main" in links(small_course).value
+    assert settings_of(small_course).state == "ok"
+    assert "https://github.com/ada/small, branch main" in settings_of(small_course).value
 
 
 def test_doctor_names_a_setting_that_cannot_work(small_course):
@@ -63,7 +63,3 @@ def test_doctor_names_a_setting_that_cannot_work(small_course):
     (finding,) = (one for one in doctor.examine(small_course.path) if one.state == "problem")
     assert finding.what == "settings" and finding.remedy
     assert "release is 'https://github.com/ada'" in finding.value
-
-
-def test_doctor_says_nothing_of_links_in_a_workspace(small_workspace):
-    assert not [f for f in doctor.examine(small_workspace.path) if f.what == "links"]

@@ -329,11 +329,7 @@ def warn_of_what_is_left(progress: "Progress") -> None:
 def to_grade_into(root: "Root", dry_run: bool) -> Iterator["Gradebook"]:
     """The gradebook to write into: for a dry run, a temporary copy."""
     if dry_run:
-        with (
-            ended_as_by_ctrl_c(),
-            gradebook_of(root, reads=True) as book,
-            book.copied() as copy,
-        ):
+        with ended_as_by_ctrl_c(), gradebook_of(root, reads=True) as book, book.copied() as copy:
             yield copy
     else:
         with ended_as_by_ctrl_c(), gradebook_of(root) as book:

@@ -125,19 +125,11 @@ Merge = Annotated[
         help="Two ids of one learner: the work of OLD now counts for ID, also in later runs.",
     ),
 ]
-Format = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        metavar="FORMAT",
-        help=f"{joined(formats())}.",
-    ),
-]
+Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"{joined(formats())}.")]
 Output = Annotated[
     Path | None,
     typer.Option(
-        metavar="PATH",
-        help=f"A file. {', '.join(FOLDERS).capitalize()}. Default: print.",
+        metavar="PATH", help=f"A file. {', '.join(FOLDERS).capitalize()}. Default: print."
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
@@ -172,8 +164,7 @@ def gradebook_show(
         ),
     ] = False,
     history: Annotated[
-        bool,
-        typer.Option("--history", help="Every change: when, who made it and why."),
+        bool, typer.Option("--history", help="Every change: when, who made it and why.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -244,11 +235,7 @@ def show_overrides(
 
 
 def show_history(
-    book: "Gradebook",
-    student: str | None,
-    lesson: str | None,
-    members: set[str] | None,
-    json: bool,
+    book: "Gradebook", student: str | None, lesson: str | None, members: set[str] | None, json: bool
 ) -> None:
     """members: ids of the only learners, or None."""
     from tito.grading.gradebook import views

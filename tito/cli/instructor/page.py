@@ -41,11 +41,7 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="0 chooses a free port
 
 
 @gradebook_app.command("page", rich_help_panel=DAILY)
-def gradebook_page(
-    graders: Graders = None,
-    anonymous: Anonymous = False,
-    port: Port = 0,
-) -> None:
+def gradebook_page(graders: Graders = None, anonymous: Anonymous = False, port: Port = 0) -> None:
     """Read code next to its checks, set points, comment and judge answers, in your browser.
 
     Ctrl-C ends it. Anyone with a printed address can change grades. Example: tito gradebook page

@@ -5,15 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tito.cli.app import (
-    Lessons,
-    app,
-    current_folder,
-    current_root,
-    echo,
-    select_lessons,
-    warn,
-)
+from tito.cli.app import Lessons, app, current_folder, current_root, echo, select_lessons, warn
 from tito.errors import UsageError
 
 if TYPE_CHECKING:

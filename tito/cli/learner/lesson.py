@@ -297,7 +297,7 @@ def compare_(
     tasks: Tasks = None,
     json: Json = False,
 ) -> None:
-    """Show the course's solution next to yours, once yours is right; of a lesson, all of them.
+    """Show the course's solution below yours, once yours is right; of a lesson, all of them.
 
     For a question, show the course's answer, once yours is written. Some courses contain no
     solutions, or do not show them. Example: tito compare tensor-strides

@@ -92,6 +92,7 @@ def train_milestone(
     from tito.views import learner as views
     from tito.views import link
 
+    milestone.check_begun(root, program)
     if not json:
         echo(views.milestone_card(program))
         sys.stdout.flush()

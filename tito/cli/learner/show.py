@@ -162,8 +162,6 @@ def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]
     is_done = verdict.passed and whole
     step = status.next_step(rows) if is_done else None
     opened = records.get(entry.name, {}).get("hints_shown", {})
-    written = [e.name for e in entry.root.lessons if e.has_exercises]
-    lasts = [records.get(name, {}).get("last", {}) for name in written]
     exercises = entry.declared.exercises
     unwritten = {check.unwritten for check in verdict.checks if check.unwritten}
     lower = unwritten - {exercise.id for exercise in exercises}
@@ -172,6 +170,5 @@ def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]
         addresses={e.id: entry.address(e.id) for e in exercises},
         following=step[0] if step else None,
         complete=is_done and not (step or entry.root.is_course),
-        course=(sum(last.get("verdict") == "passed" for last in lasts), len(written)),
         needed=needed(entry, records, lower) if lower else None,
     )

@@ -163,6 +163,7 @@ def restore(
     )
     if result.backup:
         echo(f"Your previous files are saved in {result.backup}; `tito undo` restores them.")
+    echo(f"next: tito test {' '.join(result.lessons)}")
 
 
 @app.command("update")

@@ -17,7 +17,7 @@ from tito.grading.setting import Limits
 from tito.grading.submission import LessonFile
 from tito.lesson import cells
 from tito.lesson.course import Entry
-from tito.lesson.lesson_format import stub
+from tito.lesson.outcome import UNWRITTEN
 
 # Characters of a cell's `# %%` line: the time to read it is quadratic in them.
 LONG_LINE = 10_000
@@ -183,15 +183,15 @@ def count_written(entry: Entry, file: LessonFile) -> int:
         return 0
     count = sum(bool(answer) for answer in entry.declared.answers(file.source).values())
     for exercise in entry.declared.exercises:
-        line = stub(entry.name, exercise.name)
         cell = file.source.cell(exercise.name)
         if cell:
-            count += cell.kind == "code" and bool(cell.source.strip()) and line not in cell.source
+            is_code = cell.kind == "code" and bool(cell.source.strip())
+            count += is_code and not UNWRITTEN.search(cell.source)
         else:  # an editor dropped the cell's id: look for what the exercise defines
             names = re.findall(r"^(?:def|class) (\w+)", exercise.cell.source, re.M)
             text = "\n".join(_exported(file))
             count += (
-                line not in text
+                exercise.id not in UNWRITTEN.findall(text)
                 and bool(names)
                 and all(re.search(rf"^(?:def|class) {name}\b", text, re.M) for name in names)
             )

@@ -59,7 +59,7 @@ def explain_error(
     # Of the innermost frame of the learner's:
     nones = report.frames[-1][2] if report and report.frames else None
     call = outcome.call_in(error, CHECKS_FILE)
-    words = outcome.explain(name, text, call, nones)
+    words = outcome.explain(name, text, call, nones, outcome.owner_of(error))
     return "error", clean(with_reason(words, outcome.missing_name(name, text), absent) + at)
 
 

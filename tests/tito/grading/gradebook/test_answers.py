@@ -6,15 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from some_results import (
-    DAY,
-    MONDAY,
-    RULES,
-    handed_in,
-    save_each,
-    set_comment,
-    set_points,
-)
+from some_results import DAY, MONDAY, RULES, handed_in, save_each, set_comment, set_points
 
 from tito.errors import TitoError
 from tito.grading.gradebook import answers, enrollment, exports, feedback

@@ -399,7 +399,7 @@ LEAKS = {  # {name: (what a visible check does, what the hidden one does for one
     "only-the-hidden-one-waits": ("raise ValueError", "time.sleep(60)"),
     "the-hidden-one-is-unwritten": (
         "raise ValueError",
-        "raise NotImplementedError('exercise double is yours to write')",
+        "raise NotImplementedError('yours to write: tito hint double')",
     ),
     "a-message-like-that-of-tampering": (
         "say(frame(['raise', 'the code under test does not answer as it should', ['l'], 'its "
@@ -407,9 +407,9 @@ LEAKS = {  # {name: (what a visible check does, what the hidden one does for one
         "say(frame(['no', 1, 2])); time.sleep(9)",
     ),
     "a-message-like-a-count": (
-        "say(frame(['raise', '11 of 12 checks fail, 1 cannot run until you write what it needs.', "
+        "say(frame(['raise', '11 of 12 checks fail, 1 waits for exercises that are not written.', "
         "['l'], '', ['l'], None])); time.sleep(9)",
-        "raise NotImplementedError('exercise double is yours to write')",
+        "raise NotImplementedError('yours to write: tito hint double')",
     ),
 }
 
@@ -463,7 +463,7 @@ SAYS = {
     "an exit code": ("os._exit(3)", "os._exit(4)"),
     "a status": ("os._exit(3)", "raise ValueError"),
     "an unwritten exercise": (
-        "raise NotImplementedError('exercise sum-of is yours to write')",
+        "raise NotImplementedError('yours to write: tito hint sum-of')",
         "raise ValueError",
     ),
     "a time limit": ("time.sleep(60)", "raise ValueError"),

@@ -282,7 +282,7 @@ def test_a_check_that_waits_for_another_exercise_names_it(grade, small_course):
     assert (got.verdict, statuses(got)) == ("failed", ["unwritten"] * 3)
     assert (
         "double" in got.checks[2].message
-        and got.reason == "3 cannot run until you write what they need."
+        and got.reason == "3 wait for exercises that are not written."
     )
 
 

@@ -15,44 +15,23 @@ from tito.lesson import cells, course
 
 REPOSITORY = Path(__file__).resolve().parents[4]
 ENTRY = course.open_root(REPOSITORY).lesson("activations")
-# Bodies for the nine exercises, in their order: two people who did not talk.
+# Bodies for the four exercises, in their order: two people who did not talk.
 ADA = [
     "return w1 @ w2, b1 @ w2 + b2",
-    "return x.maximum(0)",
+    "return where(x > 0, x, 0)",
     "w1, b1 = Tensor([[1.0, 1.0], [1.0, 1.0]]), Tensor([0.0, -1.0])\n"
     "    w2, b2 = Tensor([[1.0], [-2.0]]), Tensor([0.0])\n    return w1, b1, w2, b2",
-    "m = relu(x)\n    up = (x - m).exp()\n    return up / (up + (-m).exp())",
-    "return 2 * sigmoid(2 * x) - 1",
-    "c = math.sqrt(2 / math.pi)\n    inside = c * (x + 0.044715 * x ** 3)\n"
-    "    return 0.5 * x * (1 + inside.tanh())",
     "m = x.max(axis=axis, keepdims=True)\n    e = (x - m).exp()\n"
     "    return e / e.sum(axis=axis, keepdims=True)",
-    "m = x.max(axis=axis, keepdims=True)\n    z = x - m\n"
-    "    logsum = z.exp().sum(axis=axis, keepdims=True).log()\n    return z - logsum",
 ]
 BOB = [
     "w = w1 @ w2\n    b = b1 @ w2 + b2\n    return w, b",
-    "return x.maximum(0.0)",
+    "return x * (x > 0)",
     "return Tensor([[1., -1.], [-1., 1.]]), Tensor([0., 0.]), Tensor([[1.], [1.]]), Tensor([0.])",
-    "m = x.maximum(0)\n    top = (x - m).exp()\n    bottom = top + (0 - m).exp()\n"
-    "    return top / bottom",
-    "s = sigmoid(x + x)\n    return s + s - 1",
-    "return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)).tanh())",
     "powers = (x - x.max(axis, keepdims=True)).exp()\n    total = powers.sum(axis, keepdims=True)\n"
     "    return powers / total",
-    "shifted = x - x.max(axis, keepdims=True)\n"
-    "    return shifted - shifted.exp().sum(axis, keepdims=True).log()",
 ]
-RENAMED = {
-    "m": "largest",
-    "e": "powers_of_e",
-    "z": "moved",
-    "up": "numerator",
-    "c": "factor",
-    "inside": "inner",
-    "logsum": "rest",
-    "x": "given",
-}
+RENAMED = {"m": "largest", "e": "powers_of_e", "x": "given"}
 
 
 def lesson(bodies):
@@ -127,10 +106,7 @@ def test_what_everybody_writes_counts_little(tmp_path):
     ]
     hand_in(
         tmp_path,
-        **{
-            f"learner{number}": lesson([*ADA[:3], body, *ADA[4:]])
-            for number, body in enumerate(own)
-        },
+        **{f"learner{number}": lesson([*ADA[:3], body]) for number, body in enumerate(own)},
     )
     assert pairs(tmp_path, 0.6)[0] == []
 
@@ -297,13 +273,14 @@ def test_similar_within_a_section(tmp_path):
 
 @pytest.mark.slow
 def test_two_runs_write_the_same_bytes(tmp_path):
-    hand_in(tmp_path / "class", ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)))
+    copy = disguised(lesson(ADA))
+    hand_in(tmp_path / "class", ada=lesson(ADA), bob=lesson(BOB), copier=copy, twin=copy)
     for name in ("one", "two"):  # two processes: Python's own hashes differ between them
         tito(
             REPOSITORY,
             "similar",
             tmp_path / "class",
-            "2",
+            "activations",
             "--threshold",
             "0",
             "--output",

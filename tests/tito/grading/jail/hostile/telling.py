@@ -19,7 +19,7 @@ for name, tell in {
     "by-a-malformed-answer": 'say(frame(["ok", ["a", f"GOT {x}", [1], 8], ["l"]])); time.sleep(3)',
     "by-an-unknown-kind": 'say(frame(["ok", [f"GOT {x}"], ["l"]])); time.sleep(3)',
     "by-a-wrong-shape": 'say(frame(["ok", ["a", "<f8", [x], 8], ["l"]], bytes(8))); time.sleep(3)',
-    "by-a-stub": 'raise NotImplementedError(f"exercise GOT{x} is yours to write")',
+    "by-a-stub": 'raise NotImplementedError(f"yours to write: tito hint GOT{x}")',
     "by-the-frames": 'say(frame(["raise", "TypeError", ["l"], "NoneType", ["l", ["t", '
     '"tinytorch.core.vectors", x % 60, ["l", f"GOT{x}"]]], None])); time.sleep(3)',
     "by-a-value": 'return f"GOT {x}"',
