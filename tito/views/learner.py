@@ -261,7 +261,7 @@ def doctor(findings: Iterable[Diagnosis]) -> Table:
 def update(result: Update) -> RenderableType:
     """The changes of a course update, and what to do next."""
     if not result.changed:
-        return Text(f"This is edition {result.after} as you have it; nothing was changed.")
+        return Text(f"You already have edition {result.after}; nothing was changed.")
     moved = result.before != result.after
     title = f"edition {result.before} -> {result.after}" if moved else result.after
     title = Text.assemble((title, "bold"), f"  {count(result.changed, 'file')} changed")
@@ -283,7 +283,8 @@ def update(result: Update) -> RenderableType:
     }
     for title, rows in groups.items():
         if rows:
-            lines += [Text(f"{title}:"), *(unbroken(row, indent=2) for row in rows)]
+            parts = (re.split(r"(?<= in) ", row) for row in rows)
+            lines += [Text(f"{title}:"), *(Pieces([*row], 2) for row in parts)]
     lines.append(
         Pieces([f"The replaced files are saved in {result.backup};", "`tito undo` restores them."])
     )

@@ -63,8 +63,8 @@ def false_winners(order, pairs=40, rounds=40):
 # No check reads a real clock: all times are made up here.
 import tracemalloc
 
+from tinytorch.core import attention as attentions
 from tinytorch.core import tensor as engine
-from tinytorch.core.attention import MultiHeadAttention, fuse_attention
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.layers import Dense, Module, Sequential
 from tinytorch.core.tensor import Tensor, Variable, apply, concatenate
@@ -462,7 +462,7 @@ def graph(name):
         "part": lambda: apply(first_rows, x),
         "bytes": lambda: apply(from_bytes, x),
         "saved": lambda: GELU()(x),
-        "attention": lambda: MultiHeadAttention(8, 2)(
+        "attention": lambda: attentions.MultiHeadAttention(8, 2)(
             Variable(np.ones((1, 100, 8), "float32"))
         ),
         "no graph": lambda: x.detach() * 2.0,
@@ -525,7 +525,7 @@ def raising_block():
 
 def counted_flops(V, T, D, L, rows):
     """The FLOPs of a GPT of these sizes, by a profile."""
-    model = fuse_attention(GPT(V, T, D, L, 4))
+    model = attentions.fuse_attention(GPT(V, T, D, L, 4))
     with no_grad(), OperationProfile() as p:
         model(np.zeros((rows, T), int))
     return float(sum(row[4] for row in p.rows))
