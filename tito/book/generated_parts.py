@@ -6,6 +6,7 @@ get       how to get the course: a zip, its repository, whatever there is
 commands  every command, from tito itself
 glossary  the terms that the lessons introduce, with an index of where they are used
 sections  the page is split into its sections, which are listed there (sections.py)
+tracks    the course's tracks, with their exercises, from tracks.toml
 pytorch   PyTorch's names beside those of this course, from the lessons' headers
 any other name is a drawing without a lesson (see drawings.py), or a program of the course,
           `book/NAME.py`, which prints its part with the course's package at hand, and what the
@@ -73,6 +74,8 @@ class Parts:
             return glossary_part(self.root)
         if name == "pytorch":
             return pytorch_part(self.root)
+        if name == "tracks":
+            return tracks_part(self.root)
         return self.drawings.get(name) or self.printed(page, name)
 
     def ways_to_get(self) -> str:
@@ -143,6 +146,20 @@ def lessons_part(entries: Sequence[Entry], root: Root, caption: str) -> str:
         f"| lesson | what it is about | {hours:g} hours |\n| --- | --- | ---: |\n{rows}\n\n"
         + pages.hidden_toctree([page for *_, page, _ in parts], f":caption: {caption}\n")
     )
+
+
+def tracks_part(root: Root) -> str:
+    """A section for each track: its size, and a list of its exercises, by lessons."""
+    parts = []
+    for one in root.all_tracks.values():
+        ids, hours = root.ids_on(one), f"about {one.hours:g} hours"
+        parts += [f"## {escaped(one.title)}", f"`--track {one.name}`: {len(ids)} tasks, {hours}."]
+        for entry in root.lessons:
+            names = [name for name in entry.declared.tasks if f"{entry.name}-{name}" in ids]
+            title = f"{entry.number:02}. {escaped(entry.declared.title)}"
+            link = f"- [{title}](lessons/{entry.folder}.ipynb): "
+            parts += [link + " ".join(f"`{name}`" for name in names)] * bool(names)
+    return "\n\n".join(parts)
 
 
 # Terms, and PyTorch's names.

@@ -83,6 +83,7 @@ class _Builder:
         self.released = cells.parse(entry.declared.path, entry.declared.released)
         self.sections = [BookPage("", f"lessons/{entry.folder}")]
         self.paths = section_paths(entry)
+        self.tracks = list(entry.root.all_tracks.values())[:1]  # the first is what learners get
         self.explained: Cell | None = None  # the cell whose answer the next paragraph explains
 
     def add(self, cell: Cell, parts: list[Part]) -> None:
@@ -144,10 +145,9 @@ class _Builder:
         self.sections[-1].exercises.append(exercise.name)
         count = sum(len(section.exercises) for section in self.sections)
         points = visible_points(exercise)
-        head = (
-            f"**Exercise {self.entry.number}.{count}. {exercise.title}** "
-            f"({points} point{'s' * (points != 1)}, `{exercise.id}`)"
-        )
+        on = [one.name for one in self.tracks if exercise.id in self.entry.root.ids_on(one)]
+        facts = [f"{points} point{'s' * (points != 1)}", f"`{exercise.id}`", *on]
+        head = f"**Exercise {self.entry.number}.{count}. {exercise.title}** ({', '.join(facts)})"
         released = self.released.cell(exercise.name)
         assert released is not None
         contract, skipped = _readable(released.source)

@@ -93,7 +93,7 @@ def row(entry: Entry, record: dict[str, Any]) -> LessonStatus:
         source = notebook_sync.read(entry, record)
     except TitoError:
         source = None  # missing, damaged or both edited: `tito test` says which
-    last = record.get("last", {})
+    last, checks = record.get("last", {}), progress.last_checks(record)
     edited = bool(last) and (
         source is None or progress.code_of(source, entry.declared) != last["code"]
     )
@@ -111,16 +111,10 @@ def row(entry: Entry, record: dict[str, Any]) -> LessonStatus:
         answers=entry.declared.written_answers(source) if source else {},
         given_up=entry.declared.given_up(source) if source else [],
         exercises=len(entry.declared.exercises),
-        right=right_exercises(entry, record),
-    )
-
-
-def right_exercises(entry: Entry, record: dict[str, Any]) -> int:
-    """How many exercises of a lesson passed in the last run that tested them."""
-    checks = progress.last_checks(record)
-    return sum(
-        all(checks.get(check.id) == "passed" for check in exercise.checks if not check.hidden)
-        for exercise in entry.declared.exercises
+        right=sum(
+            all(checks.get(check.id) == "passed" for check in exercise.checks if not check.hidden)
+            for exercise in entry.declared.exercises
+        ),
     )
 
 

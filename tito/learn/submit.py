@@ -259,13 +259,11 @@ def _refuse_other_track(root: Root, listed: dict[str, Any]) -> None:
     theirs, changes = (set(map(str, listed.get(key) or ())) for key in ("tracks", "changes"))
     theirs, ours = theirs or {WHOLE}, set(root.tracks) or {WHOLE}
     if theirs != ours:
-        missing = min(theirs - ours, default="")
+        names, here = (" and ".join(sorted(names)) for names in (theirs, ours))
+        folder = "." if theirs - ours else "DIR"  # where less is written, the rest is in the way
         raise UsageError(
-            f"The zip is of {' and '.join(sorted(theirs))}, this workspace is of "
-            f"{' and '.join(sorted(ours))}.",
-            f"First: tito init . --track {missing}"
-            if missing
-            else f"Restore it in another workspace: tito init DIR --track {min(theirs)}",
+            f"The zip is of {names}, this workspace is of {here}.",
+            f"First: tito init {folder} --track {min(theirs - ours or theirs)}",
         )
     if other := changes ^ set(root.changes):
         steps = (f"{'reset' if (c[0] == '+') == (c in changes) else 'skip'} {c[1:]}" for c in other)

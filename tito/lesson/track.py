@@ -21,7 +21,7 @@ from tito import settings
 from tito.errors import UsageError, suggest
 from tito.lesson import cells
 from tito.lesson.cells import Cell, Source
-from tito.lesson.lesson_format import FOLDER, HEADING, MARK
+from tito.lesson.lesson_format import HEADING, MARK
 
 FILE, WHOLE = "tracks.toml", "whole"
 NAME = re.compile(r"[a-z][a-z-]*")
@@ -54,20 +54,17 @@ def read(path: Path) -> dict[str, Track]:
     if not path.exists():
         return {}
     written = path.read_text(encoding="utf-8")
-    tables = settings.parse(path, written, float)
-    for name in tables:
-        if not NAME.fullmatch(name) or name == WHOLE:
-            rows = [n for n, row in enumerate(written.split("\n"), 1) if name in row]
-            raise UsageError(
-                f"{path}:{(rows or [1])[0]}: {name!r} is no name of a track.",
-                f"It has small letters and -; {WHOLE!r} is every exercise and needs no table.",
-            )
-    form = {name: settings.table(settings.TRACK) for name in tables}
-    values = settings.read(path, written, form)
-    return {
+    names = settings.parse(path, written, float)
+    values = settings.read(path, written, {n: settings.table(settings.TRACK) for n in names})
+    tracks = {
         name: Track(path, name, row["title"], row["hours"], tuple(row["exercises"]))
         for name, row in values.items()
     }
+    for name, one in tracks.items():
+        if not NAME.fullmatch(name) or name == WHOLE:
+            remedy = f"It has small letters and -; {WHOLE!r} is every exercise and needs no table."
+            one.refuse(name, f"{name!r} is no name of a track.", remedy)
+    return tracks
 
 
 def find(tracks: dict[str, Track], name: str) -> Track:
@@ -98,15 +95,15 @@ def view(
 
     keep  ids; a lesson of which it names no exercise has no question
     """
-    match = FOLDER.fullmatch(chapter.path.parent.name)
-    lesson = match[2] if match else ""
+    lesson = chapter.path.parent.name.partition("_")[2]
     names = {cell.exercise for cell in chapter.cells if cell.exercise}
     given = {name for name in names if f"{lesson}-{name}" not in keep}
     asked = {cell.question for cell in chapter.cells if cell.question}
     dropped = {name for name in asked if names == given or f"{lesson}-{name}" not in keep}
     if not given and not dropped:
         return chapter, checks, hints
-    tasks = set(_task_cells(chapter, given))
+    below = zip(chapter.cells, chapter.cells[1:])
+    tasks = {text for text, cell in below if cell.exercise in given and text.kind == "markdown"}
 
     def of_chapter(cell: Cell, rows: Rows) -> Rows:
         if cell.checks in given or cell.question in dropped:
@@ -123,18 +120,6 @@ def view(
         _edited(checks, of_checks),
         HINT.sub(lambda match: "" if match[1] in given else match[0], hints),
     )
-
-
-def _task_cells(chapter: Source, given: Collection[str]) -> Iterable[Cell]:
-    """The text cells with the tasks of given exercises."""
-    task: Cell | None = None
-    for cell in chapter.cells:
-        if cell.kind == "markdown" and TASK.search(cell.source):
-            task = cell
-        if cell.exercise:
-            if cell.exercise in given and task:
-                yield task
-            task = None
 
 
 def _as_given(id: str, cell: Cell, rows: Rows) -> Rows:

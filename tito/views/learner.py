@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
@@ -46,12 +47,8 @@ def ready(folder: Path, source: Root) -> Group:
     lines: list[RenderableType] = [Text(f"{folder} {what}.")]
     if hours := sum(source.all_tracks[n].hours for n in source.tracks if n in source.all_tracks):
         exercises = count(sum(len(entry.declared.exercises) for entry in written), "exercise")
-        lines.append(
-            Text(
-                f"You write {exercises} in {count(len(written), 'lesson')}, in about {hours:g} "
-                f"hour{'s' * (hours != 1)}; the rest of the library is given."
-            )
-        )
+        where = f"{count(len(written), 'lesson')}, in about {hours:g} hour{'s' * (hours != 1)}"
+        lines.append(Text(f"You write {exercises} in {where}; the rest of the library is given."))
     lines.append(unbroken("next: ", (enter(folder), "bold")))
     if written:
         first = written[0].declared
@@ -87,12 +84,8 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
     right, exercises = sum(row.right for row in rows), sum(row.exercises for row in rows)
     title.append(f"   {right} of {count(exercises, 'exercise')}")
     listing = [*_lesson_lines(rows, step[0].split()[-1] if step else "")]
-    if given := [row for row in rows if row.state == "given"]:
-        more = (
-            ". To write every exercise: tito init . --track whole"
-            * (root.state / "course").exists()
-        )
-        listing.append(Text(f"given  {_numbers_or_names(given)}{more}", "dim"))
+    if any(row.state == "given" for row in rows) and (root.state / "course").exists():
+        listing.append(Text("To write every exercise: tito init . --track whole", "dim"))
     answers = {
         f"{row.name}-{name}": written
         for row in rows
@@ -112,47 +105,23 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
 
 
 def _lesson_lines(rows: list[LessonStatus], following: str) -> Iterator[Text]:
-    """A line for each lesson that is begun or `following`, and for each run of new ones."""
-    shown = [r for r in rows if r.state not in ("new", "given")]
-    shown += [r for r in rows if r.state == "new" and r.name == following]
-    width = max((len(row.name) for row in shown), default=0)
-    counts = {row.name: f"{row.right} of {count(row.exercises, 'exercise')}" for row in shown}
-    most = max(map(len, counts.values()), default=0)
-    run: list[LessonStatus] = []
-    for row in [*rows, None]:
-        if row and row.state == "new" and row not in shown:
-            run.append(row)
-            continue
-        if run:
-            exercises = count(sum(one.exercises for one in run), "exercise")
-            yield Text.assemble(
-                f"{_span(run):<{width + 4}}",
-                (f"{'new':8}", STYLES["new"]),
-                f"{exercises}: {' '.join(one.name for one in run)}",
-            )
-            run = []
-        if row and row in shown:
-            yield Text.assemble(
-                f"{row.number:02} {row.name:{width}} ",
-                (f"{row.state:8}", STYLES[row.state]),
-                f"{counts[row.name]:{most}}  {ago(row.last_run)}{_since(row)}".rstrip(),
-            )
+    """A line for each lesson that is begun or `following`, and one for each run of others."""
 
+    def kind(row: LessonStatus) -> str:
+        return row.state if row.state in ("new", "given") and row.name != following else row.name
 
-def _span(rows: list[LessonStatus]) -> str:
-    return "-".join(dict.fromkeys(f"{row.number:02}" for row in (rows[0], rows[-1])))
-
-
-def _numbers_or_names(rows: list[LessonStatus]) -> str:
-    """Lessons as `tito` takes them: "data convolutions, 17-23"."""
-    runs: list[list[LessonStatus]] = []
-    for row in rows:
-        if runs and row.number == runs[-1][-1].number + 1:
-            runs[-1].append(row)
-        else:
-            runs.append([row])
-    parts = (_span(run) if run[2:] else " ".join(row.name for row in run) for run in runs)
-    return ", ".join(parts)
+    width = max((len(row.name) for row in rows if kind(row) == row.name), default=0)
+    for key, group in itertools.groupby(rows, kind):
+        row, *more = run = list(group)
+        exercises = count(sum(one.exercises for one in run), "exercise")
+        where = f"{row.number:02} {row.name}"
+        what = f"{row.right} of {exercises:13} {ago(row.last_run)}{_since(row)}"
+        if key != row.name:
+            where = f"{row.number:02}" + f"-{run[-1].number:02}" * bool(more)
+            names = " ".join(one.name for one in run)
+            what = f"{exercises}: {names}" if key == "new" else names
+        state = f"{row.state:8}", STYLES[row.state]
+        yield Text.assemble(f"{where:{width + 4}}", state, what.rstrip())
 
 
 def certificate(page: Text, is_written: bool) -> Pieces:
@@ -370,13 +339,8 @@ def milestone_result(run: MilestoneRun, picture: Text | None) -> Group:
         *(Pieces([line]) for line in explanation[1:] if line),
     ]
     if run.of > run.own:
-        lines.append(
-            Text(
-                f"Of the {count(run.of, 'exercise')} of these lessons {run.own} are yours, the "
-                "others are given.",
-                "dim",
-            )
-        )
+        of = f"Of the {count(run.of, 'exercise')} of these lessons {run.own} are yours"
+        lines.append(Text(f"{of}, the others are given.", "dim"))
     if run.remedy.startswith("tito "):
         lines.append(unbroken("next: ", (run.remedy, "bold")))
     elif run.remedy:

@@ -596,7 +596,7 @@ def test_backward_agrees_with_finite_differences():
 def test_ten_thousand_operations_and_sixty_doublings():
     got, counts = counted_order(300)
     assert counts["compared"] < 10 * got, (
-        "your topological_order is too slow for a graph of 10,000 operations: for "
+        "topological_order is too slow for a graph of 10,000 operations: for "
         f"{got} nodes it compared nodes {counts['compared']:,} times. Keep the nodes seen in "
         "a set"
     )

@@ -256,6 +256,7 @@ draw_merging([("aaabdaaabac", list("aaabdaaabac"), ()),
 # letter. We merge from left to right, so `aaa` becomes `(aa)a`.
 #
 # **Task.** Write `merged`. We store ids in tuples, because tuples can be keys of a dictionary.
+# It is harder than it looks: try `aaaa` and `abab` on paper first.
 
 # %% Applying one merge exercise="merged"
 #| export

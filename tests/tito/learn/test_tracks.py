@@ -65,7 +65,8 @@ def test_the_first_lesson_may_be_given(small_course, tmp_path):
     rows = json.loads(tito(root, "status", "--json")[0])
     assert [row["state"] for row in rows] == ["given", "new"]
     out, _ = tito(root, "status")
-    assert "given  numbers. To write every exercise: tito init . --track whole" in out
+    assert "\n01      given   numbers\n02 sums new     0 of 1 exercise\n" in out
+    assert "To write every exercise: tito init . --track whole" in out
     assert "next: tito start sums" in out
     assert "def double" in root.lesson("numbers").module_path.read_text(encoding="utf-8")
     for command in ("test", "start", "watch", "hint", "compare"):
