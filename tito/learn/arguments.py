@@ -73,7 +73,7 @@ def _new(x: Any) -> Any:
 
 
 def _copy(x: Any) -> Any:
-    """What can change of an argument: a copy of an array, of a list or dict and what is in it."""
+    """What can change of an argument: a copy of an array, a list or a dict, with its contents."""
     if type(x).__name__ == "ndarray":
         return x.copy()
     if type(x) in (list, tuple):

@@ -565,10 +565,8 @@ def _judge(
     test: LessonTest, events: list[Event], checks: list[CheckOutcome], left_out: list[LeftOut]
 ) -> tuple[str, str, str]:
     """The verdict that the checks earn, and what is to be done."""
-    exercises = test.entry.declared.exercises
-    if len(test.stubs) == len(exercises):
-        reason = f"Nothing is written yet: {len(exercises)} exercises to write."
-        return "stub", reason, ""
+    if len(test.stubs) == (most := len(test.entry.declared.exercises)):
+        return "stub", f"Nothing is written yet: {most} exercises to write.", ""
     statuses = [check.status for check in checks if not test.partial or check.status != "not run"]
     if not statuses:
         return "failed", "No check was run: none has that name.", ""

@@ -163,7 +163,7 @@ def test_a_notebook_of_a_release_may_be_edited_first(released):
     book = json.loads(entry.notebook.read_text(encoding="utf-8"))
     cell = next(cell for cell in book["cells"] if cell["id"] == "numbers-double")
     cell["source"] = "".join(cell["source"]).replace(
-        'raise NotImplementedError("exercise numbers-double', 'return x + x  # ("'
+        'raise NotImplementedError("yours to write: ', 'return x + x  # ("'
     )
     entry.notebook.write_text(json.dumps(book), encoding="utf-8")
     out, _ = tito(released, "test", "numbers", code=1)

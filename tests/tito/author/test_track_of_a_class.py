@@ -41,7 +41,7 @@ def test_a_release_is_of_the_courses_tracks(root, tmp_path):
     work = course.open_root(tmp_path / "public")
     assert (work.tracks, work.changes) == (("short",), ())
     script = work.lesson("numbers").script.read_text(encoding="utf-8")
-    assert "twice = x + x" in script and "numbers-triple is yours to write" in script
+    assert "twice = x + x" in script and "tito hint numbers-triple" in script
     assert tito(work, "status")[0].startswith("Short: a short way   0 of 2 exercises")
     for words in (["skip", "sums"], ["reset", "double"]):
         err = tito(work, *words, code=2)[1]
