@@ -1,7 +1,9 @@
 """The course's tracks, walked: whatever is given, the exercises can be solved in their order."""
 
+import re
+
 import pytest
-from commands import run, tito
+from commands import tito
 
 from tito.author.scratch import ScratchRoots
 from tito.learn import runner
@@ -61,23 +63,40 @@ def test_the_road_is_walked_to_a_gpt_that_trains(tmp_path):
     with Process() as process:
         for entry in root.lessons:
             exercises = entry.declared.exercises
+            if not exercises:
+                continue
+            waiting = {failure.partition(":")[0] for failure in failures(entry, process)}
+            assert waiting == {exercise.id for exercise in exercises}  # as stubs
             for exercise in exercises:
-                assert failures(entry, process, exercise), f"{exercise.id} passes as a stub"
                 solve(entry, exercise)
                 assert failures(entry, process, exercise) == []
-            if exercises:
-                verdict = runner.test_lesson(entry, process=process).verdict
-                assert verdict.passed and verdict.points == verdict.max_points, verdict.reason
+            verdict = runner.test_lesson(entry, process=process).verdict
+            assert verdict.passed and verdict.points == verdict.max_points, verdict.reason
     assert "The course is complete" in tito(root, "status")[0]
-    program = root.path / ".tito/pristine/milestones/gpt_training.py"
-    text = program.read_text(encoding="utf-8")
-    for setting, brief in {"steps: int = 100": 3, "epochs: int = 30": 2}.items():
-        assert text.count(setting) == 1
-        text = text.replace(setting, f"{setting.rpartition(' ')[0]} {brief}")
-    program.write_text(text, encoding="utf-8")
-    out = run(root, "milestone", "run", "gpt").stdout  # it learns too little for the goal
-    assert "failed  bits per character " in out or "held-out bits per character" in out, out
-    assert "are yours, the others are given." in out
+    shorten_gpt(root)
+    out, _ = tito(root, "milestone", "run", "gpt")
+    assert "passed  " in out and "are yours, the others are given." in out
+
+
+def shorten_gpt(root):
+    """Let the milestone gpt train for a few steps, and reach its goals."""
+    folder = root.path / ".tito/pristine/milestones"
+    changes = {
+        "gpt_training.py": {
+            r"steps: int = 100$": "steps: int = 3",
+            r"epochs: int = 30$": "epochs: int = 2",
+        },
+        "05_2018_gpt.py": {
+            r"^# (\"bits|\"held|\"caus|\"entr)(.*) = .*$": r"# \1\2 = 99",
+            r"^# (\"samp|\"gain)(.*) = .*$": r"# \1\2 = -99",
+        },
+    }
+    for name, pairs in changes.items():
+        text = (folder / name).read_text(encoding="utf-8")
+        for old, new in pairs.items():
+            text, count = re.subn(old, new, text, flags=re.M)
+            assert count, (name, old)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 @pytest.mark.slow

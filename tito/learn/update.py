@@ -248,7 +248,7 @@ def _as_chosen(root: Root, source: Root, choice: Choice, result: Update) -> Root
     known = [name for name in choice.tracks if name in (*source.all_tracks, WHOLE)]
     if choice.tracks and not known:
         track.find(source.all_tracks, choice.tracks[0])  # raises
-    every = source.on_tracks([WHOLE], ["-"]).keep or ()
+    every = source.ids_on(track.find({}, WHOLE))
     kept = [change for change in choice.changes if change[1:] in every]
     result.dropped = [
         one for one in (*choice.tracks, *choice.changes) if one not in [*known, *kept]

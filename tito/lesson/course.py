@@ -104,7 +104,10 @@ class Root:
 
     def on_tracks(self, names: Sequence[str], changes: Sequence[str] = ()) -> "Root":
         """The same course as these tracks show it."""
-        return replace(self, tracks=tuple(names), changes=tuple(changes))
+        shown = replace(self, tracks=tuple(names), changes=tuple(changes))
+        if names or changes:
+            vars(shown)["whole"] = self.whole  # so that its lessons are read once
+        return shown
 
     @cached_property
     def keep(self) -> frozenset[str] | None:
