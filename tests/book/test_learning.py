@@ -20,6 +20,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = (REPOSITORY / "book" / "learning.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.S | re.M)  # [(language, text)]
 REPLACED = [
+    ("02_tensor", "01_numbers"),
     ("tensor-strides", "numbers-double"),
     ("tensor strides", "numbers double"),
     ("02_tensor", "01_numbers"),

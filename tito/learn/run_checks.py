@@ -121,7 +121,9 @@ def describe_error(
     summaries = traceback.extract_tb(error.__traceback__)
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     learners = [
-        (frame, _frame(summary)) for frame, summary in zip(frames, summaries) if is_learners(frame)
+        (frame, {"file": s.filename, "line": s.lineno, "code": s.line, "function": s.name})
+        for frame, s in zip(frames, summaries)
+        if is_learners(frame)
     ]
     places = [place for _, place in learners][-MOST_FRAMES:]
     name, text = type(error).__name__, str(error)
@@ -145,11 +147,6 @@ def describe_error(
     if isinstance(error, Incomplete):
         places = []
     return {"status": status, "message": cut(message), "frames": places, "missing": missing}
-
-
-def _frame(summary: traceback.FrameSummary) -> dict[str, Any]:
-    where = {"file": summary.filename, "line": summary.lineno, "code": summary.line}
-    return where | {"function": summary.name}
 
 
 def _known_error(error: BaseException) -> tuple[str, str]:

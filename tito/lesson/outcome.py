@@ -240,7 +240,7 @@ def explain(
     if name == "TypeError" and " for ^: " in text:
         return f"{sentence}. In Python `**` is the power, and `^` is another operator."
     if name == "EOFError":
-        return f"{sentence}. Nobody can answer `input()` in a test: give the value in the code."
+        return f"{sentence}. `input()` gets no answer in a test: give the value in the code."
     if match := NO_TENSOR.match(text):
         whose = f"`{owner}`" if owner else "It"
         return f"{sentence}. {whose} is a {match[1] or match[2]}: put Tensor(...) around it."

@@ -348,7 +348,8 @@ def milestone_result(run: MilestoneRun, picture: Text | None) -> Group:
         lines.append(Pieces([run.remedy]))
     if picture:
         lines.append(unbroken("picture: ", picture))
-        lines += [indented(Text(row, "dim")) for row in run.milestone.alt.split(". ")[:1] if row]
+        caption = run.milestone.alt.partition(". ")[0].rstrip(".")
+        lines += [indented(Text(f"{caption}.", "dim"))] * bool(caption)
     return Group(*lines)
 
 

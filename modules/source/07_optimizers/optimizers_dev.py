@@ -1065,8 +1065,8 @@ for kind in (SimpleAdamW, AdamW):
 #    `warmup_cosine`? Why are they closer?
 # 2. The graph records arrays, and `step` writes into them. Let y = w * x with w = 2; call
 #    `y.backward(retain_graph=True)`, take a step, set all gradients to None, and call
-#    `y.backward()` again. Which gradient does x get, and which should it have? PyTorch raises
-#    an error there. Why is that better?
+#    `y.backward()` again. That raises an error, as in PyTorch. Which gradient would x get
+#    without it, and which should it have?
 # 3. Suppose `train` multiplied the loss by 100 before `backward`. Which rows of the table under
 #    "Comparing optimizers" would change, and how? Try it. Which optimizer would you choose if
 #    you do not know the scale of the loss?
@@ -1075,7 +1075,7 @@ for kind in (SimpleAdamW, AdamW):
 # `torch.optim.lr_scheduler`, and `torch.nn.utils.clip_grad_norm_`, with the same results.
 
 # %% [markdown] tags=["answer"]
-# 2. It gets the new w, because the graph holds the array that `step` has changed; it should
-#    have 2. An error is better, because nothing else tells you that the gradient is wrong.
-# 3. Those of SGD and momentum: their steps become 100 times as large, which is too large. Adam
-#    divides by the size of the gradient, so choose Adam when you do not know the scale.
+# 2. It would get the new w, because the graph holds the array that `step` has changed; it
+#    should have 2. Without the error, nothing would tell you that the gradient is wrong.
+# 3. Those of SGD and momentum: they train as with 100 times the learning rate. AdamW divides by
+#    the size of the gradient, so its row stays; choose it when you do not know the scale.

@@ -88,7 +88,7 @@ def test_a_list_that_is_no_tensor_is_named():
     assert outcome.owner_of(ValueError("no")) == ""
     for text in ("'float' object has no attribute 'data'", "'list' object has no attribute 'x'"):
         assert "Tensor" not in outcome.explain("AttributeError", text)
-    assert "Nobody can answer `input()`" in outcome.explain("EOFError", "EOF when reading a line")
+    assert "`input()` gets no answer" in outcome.explain("EOFError", "EOF when reading a line")
 
 
 def called(source, **names):
