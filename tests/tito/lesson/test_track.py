@@ -146,7 +146,9 @@ def test_the_tracks_of_a_workspace_name_lessons(tracked, tmp_path):
 @pytest.mark.parametrize("name", ["road", "engine", "interpretability", "systems"])
 def test_this_courses_tracks_can_be_read(name):
     root = course.installed_course().on_tracks([name])
-    assert root.keep and sum(len(entry.declared.exercises) for entry in root.lessons) >= 20
+    number = sum(len(entry.declared.exercises) for entry in root.lessons)
+    readme = (root.path / "README.md").read_text(encoding="utf-8")
+    assert number >= 20 and (name != "road" or f"you write {number} exercises in about" in readme)
 
 
 def test_no_lesson_of_this_course_has_given_cells_and_every_course_may_lack_tracks(tmp_path):
