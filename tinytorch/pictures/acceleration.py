@@ -7,9 +7,9 @@ from time import process_time
 
 import numpy as np
 
+from tinytorch.core import attention
 from tinytorch.core.activations import gelu as composed_gelu
 from tinytorch.core.activations import log_softmax
-from tinytorch.core.attention import MultiHeadAttention, fuse_attention
 from tinytorch.core.autograd import topological_order
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.normalization import LayerNorm, normalized
@@ -41,7 +41,7 @@ def large_gpt():
     the same weights."""
     model = GPT(VOCABULARY, CONTEXT, embed_dim=128, layers=3, num_heads=4)
     init_gpt(model, rng=0)
-    return fuse_attention(model)
+    return attention.fuse_attention(model)
 
 
 def token_batch(rows, seed):
@@ -61,7 +61,7 @@ def compose(model, kinds):
     def layer_norm(part):
         return lambda x: normalized(x, -1, part.eps) * part.weight + part.bias
 
-    fuse_attention(model, MultiHeadAttention not in kinds)
+    attention.fuse_attention(model, attention.MultiHeadAttention not in kinds)
     for block in model.blocks:
         for part in (block.norm1, block.norm2, block.mlp[1], model.norm):
             if isinstance(part, kinds):
@@ -77,8 +77,8 @@ def composed_loss(model, x, y):
 
 # name of a level: (modules to compose, the loss)
 LEVELS = {
-    "composed": ((LayerNorm, GELU, MultiHeadAttention), composed_loss),
-    "norm, GELU fused": ((MultiHeadAttention,), composed_loss),
+    "composed": ((LayerNorm, GELU, attention.MultiHeadAttention), composed_loss),
+    "norm, GELU fused": ((attention.MultiHeadAttention,), composed_loss),
     "all fused": ((), lm_loss),
 }
 

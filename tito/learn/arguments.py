@@ -89,7 +89,7 @@ def _same(old: Any, new: Any) -> bool:
         return len(old) == len(new) and all(map(_same, old, new))
     if type(old) is dict:
         return [*old] == [*new] and all(map(_same, old.values(), new.values()))
-    return old is new
+    return old is new or type(old) in (bool, int, float, str) and old == new
 
 
 def _shown(x: Any) -> str:

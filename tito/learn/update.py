@@ -127,9 +127,9 @@ def choose(root: Root, command: str, words: Sequence[str], written: bool) -> Upd
         if written and not names:  # of a lesson, the exercises on the track if there are any
             ids = [id for id in ids if base is None or id in base] or ids
         for id in ids:
-            changes.pop(id, "")
-            if written != (base is None or id in base):
-                changes[id] = "+" if written else "-"
+            changes[id] = "-" if not written else "+"
+            if written and (base is None or id in base):
+                del changes[id]
     marked = tuple(sign + id for id, sign in sorted(changes.items()))
     choice = Choice(command, root.tracks, marked, tuple(entry.name for entry in named))
     return update(root, source.path, choice)
@@ -262,7 +262,10 @@ def _as_chosen(root: Root, source: Root, choice: Choice, result: Update) -> Root
         if leaving and (entry.script.exists() or entry.notebook.exists()):
             mine = notebook_sync.read(entry, records.get(entry.name, {}))
             kept += (f"+{e.id}" for e in leaving if f"-{e.id}" not in kept and _is_written(e, mine))
-    return source.on_tracks(known, kept)
+    base = source.on_tracks(known).keep
+    return source.on_tracks(
+        known, [one for one in kept if one[0] == "+" or base is None or one[1:] in base]
+    )
 
 
 def _is_written(task: Exercise | Question, mine: cells.Source) -> bool:

@@ -296,11 +296,15 @@ def verdict_of(test: LessonTest, events: list[Event]) -> Verdict:
 
 def explain_lost_lines(verdict: Verdict, entry: Entry, source: cells.Source) -> None:
     """Say which given line of an exercise is lost: in the message of each check that fails, and in
-    a note where all of them pass.
+    a note where all of them pass. And name given code that the learner changed.
     """
     lost = entry.declared.lost_lines(source)
     name_lost_lines(lost, verdict.checks)
     verdict.notes += lost_line_notes(lost, verdict.checks)
+    verdict.notes += [
+        f"the given code of {id} is changed; the course's comes back with: tito skip {id}"
+        for id in entry.declared.changed_given(source)
+    ]
 
 
 def given_up_note(exercise: str) -> str:

@@ -252,6 +252,12 @@ class Lesson:
         sentences = {e.id: given_lines.lost_line(e.stub, text) for e, text in texts.items()}
         return {exercise: sentence for exercise, sentence in sentences.items() if sentence}
 
+    def changed_given(self, source: cells.Source) -> list[str]:
+        """The given exercises whose code in a learner's file is not the course's."""
+        mine = {cell.given: cell.source.strip() for cell in source.cells if cell.given}
+        own = {cell.given: cell.source.strip() for cell in self.source.cells if cell.given}
+        return [f"{self.name}-{name}" for name in own if mine.get(name, own[name]) != own[name]]
+
     def given_up(self, source: cells.Source) -> list[str]:
         """The exercises that a learner's file has as given code: they earn no points."""
         marked = {cell.given for cell in source.cells}

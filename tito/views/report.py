@@ -454,7 +454,7 @@ def all_results(lesson: str, left_out: int, key: str | None = None, asked: int =
 def results_of_given(results: list[DemonstrationResult], lesson: str) -> list[Text]:
     """How many results of sections with given code are not shown."""
     more = f"{count(len(results), 'result')} of sections with given code: "
-    return [Text.assemble((more, "dim"), (f"tito read {lesson}", "bold"))] * bool(results)
+    return [Text.assemble((more, "dim"), (f"tito read {lesson}", "bold"), "\n")] * bool(results)
 
 
 def predictions(number: int, lesson: str) -> Group:

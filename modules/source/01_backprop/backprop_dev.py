@@ -32,7 +32,7 @@ draw_boundary(trained, points, targets, "105 parameters, 100 steps");
 # Nearly every neural network is trained with backpropagation. You write it in plain Python,
 # because then every step of it can be read, and train the network of lesson 00 with it first.
 #
-# **You need** 00 (Gradient descent): derivatives, gradients and training. **You write** numbers
+# **You need** 00 (Gradient descent): derivatives, gradients and training. **You build** numbers
 # that record how they were computed, the backward pass, a training step, and networks of any
 # size.
 

@@ -44,7 +44,7 @@ plt.show()
 # at the end runs the network of the picture. In later lessons the same class also computes
 # *gradients*, as the Values of lesson 01 do.
 #
-# **You need** Python and a little NumPy. **You write** the rules of strides and broadcasting,
+# **You need** Python and a little NumPy. **You build** the rules of strides and broadcasting,
 # `apply`, the function that runs every operation, the variance, the transpose, and a matrix
 # product.
 #
@@ -238,7 +238,7 @@ for a, b in [((359, 256), (256,)), ((3, 1), (3,)), ((2, 3), (2,))]:
 #
 # Now we begin our own array library. A `Tensor` holds a NumPy array in `.data`. The class is
 # given. It inherits its operators and most of its methods from `TensorMethods`; the methods
-# below call functions that you write in this chapter. The attributes `requires_grad`, `grad`
+# below call functions of this chapter. The attributes `requires_grad`, `grad`
 # and `creator` are for gradients: you can ignore them until lesson 06.
 
 # %%
@@ -603,6 +603,7 @@ draw_matmul([[1, 2, 3], [4, 5, 6]], [[1, 0], [0, 1], [2, -1]], 0, 0)
 # lacks.
 #
 # **Task.** Write `matmul_by_broadcasting` for two matrices, without a loop and without `@`.
+# `x.unsqueeze(n)` (section Reshaping) gives `x` an axis of length 1 at place n.
 
 # %% A matrix product by broadcasting exercise="matmul-by-broadcasting"
 #| export

@@ -43,7 +43,7 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # boundary. A *classifier* is a function that chooses one of several answers. A **decision
 # boundary** is the set of inputs at which a classifier changes from one answer to another.
 #
-# **You need** 02 (Tensor). **You write** a function that turns two layers into one, `relu`, the
+# **You need** 02 (Tensor). **You build** a function that turns two layers into one, `relu`, the
 # weights of a network that separates the four points of the picture, and `softmax`.
 
 # %% [markdown]

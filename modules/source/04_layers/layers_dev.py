@@ -41,7 +41,7 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 # saves them and loads them.
 #
 # **You need** 02 (Tensor); 03 (Activations) explains why there are activation functions between
-# layers. **You write** `linear`, initializations, `Dense`, `Sequential`, `named_parameters`,
+# layers. **You build** `linear`, initializations, `Dense`, `Sequential`, `named_parameters`,
 # `state_dict`, `load_state_dict` and `Dropout`.
 
 # %% [markdown]

@@ -46,7 +46,7 @@ axes.text(1.2, 0.6, "yes");
 # smaller, it never corrects an error that the loss does not measure, and it stops where the
 # derivative is 0.
 #
-# **You need** 02 (Tensor) and 03 (Activations). **You write** `mse_loss`,
+# **You need** 02 (Tensor) and 03 (Activations). **You build** `mse_loss`,
 # `binary_cross_entropy_with_logits`, `cross_entropy` and `CrossEntropyLoss`. The functions that
 # check their inputs are given. The losses of logits must be correct even for logits of 1000.
 

@@ -23,7 +23,7 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 # network. The layers and losses of lessons 04 and 05 learn without a changed line.
 #
 # **You need** 01, which did this for single numbers, 02 (Tensor) and 05 (losses); for the last
-# section also 03 (activations) and 04 (layers). **You write** the rules of the operations, the
+# section also 03 (activations) and 04 (layers). **You build** the rules of the operations, the
 # backward pass, and `no_grad`.
 
 # %%

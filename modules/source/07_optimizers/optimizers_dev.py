@@ -42,7 +42,7 @@ draw_paths(valley, {f"{name}: loss {valley(path[-1]):.1g}": path
 # creeps along its floor; the path with momentum swings wider and reaches the minimum.
 
 # %% [markdown]
-# **You need** 02 (Tensor), 04 (layers), 06 (autograd). **You write** gradient descent,
+# **You need** 02 (Tensor), 04 (layers), 06 (autograd). **You build** gradient descent,
 # momentum, Adam and AdamW, the `Optimizer` class behind them, gradient clipping, learning-rate
 # schedules, and a state that can be saved and resumed exactly.
 #

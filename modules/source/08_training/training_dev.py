@@ -19,7 +19,7 @@ figure = plot_learning_curve(example_history())
 # survives a power failure in epoch 59, and two more tools choose a learning rate and find out
 # why a loss is `nan`.
 #
-# **You need** 04 (layers), 05 (losses), 06 (autograd) and 07 (optimizers). **You write** the
+# **You need** 04 (layers), 05 (losses), 06 (autograd) and 07 (optimizers). **You build** the
 # training step, metrics, gradient accumulation, evaluation mode, early stopping, the training
 # loop, checkpoints, and tools that find out why a network does not learn.
 

@@ -38,7 +38,7 @@ draw_accuracies(comparison)
 # write the functions that prepare data, and at each step you check that no example was lost,
 # duplicated or damaged.
 #
-# **You need** 02 (Tensor), and from 04 (Layers) the random-number generator. **You write**
+# **You need** 02 (Tensor), and from 04 (Layers) the random-number generator. **You build**
 # datasets, splits, batches, a data loader, standardization, augmentation, a parser for a binary
 # file format, and prefetching in a thread.
 

@@ -47,7 +47,7 @@ figure = draw_maps([house(), *feature_maps], ["house", *kernels])
 # image, and then also recognizes them in the right half, where it has never seen one, while a
 # fully connected network with 9,540 parameters cannot.
 #
-# **You need** 02 (Tensor), 04 (Layers), 05 (Losses) and 06 (Autograd). **You write** the
+# **You need** 02 (Tensor), 04 (Layers), 05 (Losses) and 06 (Autograd). **You build** the
 # convolution as loops, and again as a matrix product that is thousands of times as fast. Then
 # you write its gradients, the layer `Conv2d` and pooling, and compute receptive fields and
 # FLOPs.

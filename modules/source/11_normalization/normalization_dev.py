@@ -37,7 +37,7 @@ figure = plot_lines({name: (STEPS, losses) for name, losses in LOSSES.items()}, 
 # layers possible.
 #
 # **You need** 04 (Layers), 06 (Autograd), 08 (Training), 09 (Data) and 10 (Convolutions). **You
-# write** a measurement of signals, normalization over any axes, layer norm as one operation
+# build** a measurement of signals, normalization over any axes, layer norm as one operation
 # with its gradients, batch norm with its two modes, RMS norm and residual connections.
 
 # %% [markdown]

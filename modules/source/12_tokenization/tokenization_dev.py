@@ -38,7 +38,7 @@ draw_tokens(PIECES)
 # saved. Then you measure it on its training text, on another text and on other languages.
 #
 # **You need** only the words *training set* and *test set* of 09 (Data); no tensors. **You
-# write** small tokenizers, the training of byte-pair encoding, slow and fast, encoding and
+# build** small tokenizers, the training of byte-pair encoding, slow and fast, encoding and
 # decoding, special tokens, a file format and measures of a tokenizer.
 
 # %% [markdown]

@@ -34,7 +34,7 @@ draw_models(MODELS)
 # measured in the same bits.
 #
 # **You need** 04 (Layers), 05 (Losses), 06 (Autograd), 07 (Optimizers) and 12 (Tokenization).
-# **You write** bigram counts, sampling, bits per character, windows, the embedding with its
+# **You build** bigram counts, sampling, bits per character, windows, the embedding with its
 # gradient, a window model, a recurrent model, nearest neighbours and an n-gram model.
 
 # %% [markdown]

@@ -33,7 +33,7 @@ figure = draw_map(learned_weights, predictions, letters, "", ("letter", "predict
 # picture has learned to compare positions. Attention is the core of the transformer, the next
 # lesson.
 #
-# **You need** 03 (Activations), 04 (Layers), 06 (Autograd) and 13 (Embeddings). **You write**
+# **You need** 03 (Activations), 04 (Layers), 06 (Autograd) and 13 (Embeddings). **You build**
 # scaled dot-product attention with its masks, ways to mark positions, multi-head attention as
 # one operation with its own gradient, and attention in chunks. (Imported names are explained
 # where used.)

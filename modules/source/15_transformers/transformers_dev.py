@@ -51,7 +51,7 @@ for seconds, text in SAMPLES.items():
 # the milestone after this chapter, does such a run with your code.
 #
 # **You need** 03 to 05 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
-# and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** the
+# and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You build** the
 # transformer block, a GPT and its initialization, the functions that train it, GELU as one
 # operation, tests of a trained model, and the formulas for its size and its cost.
 

@@ -38,7 +38,7 @@ draw_samples(SAMPLES)
 # such rules. Then you make the model several times as fast without changing a single token, by
 # reusing earlier results, and you let a worse model help a better one.
 #
-# **You need** 15 (Transformers), and the n-gram model of 13 (Embeddings). **You write**
+# **You need** 15 (Transformers), and the n-gram model of 13 (Embeddings). **You build**
 # `sample`, filters, `generate`, a key-value cache and the step of a GPT that uses it,
 # speculative decoding, and beam search.
 

@@ -26,7 +26,7 @@ figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=30
 # trains the model of the picture without ever storing the 409,600 second derivatives of its
 # loss.
 #
-# **You need** 06 (Autograd), and 07 (Optimizers) for gradient descent. **You write** dual
+# **You need** 06 (Autograd), and 07 (Optimizers) for gradient descent. **You build** dual
 # numbers, tangent rules, `jvp`, `vjp`, Jacobians, Hessian-vector products, methods that use
 # them, and checkpointing. (Imported names are explained where used.)
 

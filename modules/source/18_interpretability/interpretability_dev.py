@@ -34,7 +34,7 @@ figure = draw_patches(MEASURED)
 # is a part of a network, some heads and what they send to each other, that performs one task.
 # An **intervention** is a change that we make inside a running network to measure its effect.
 #
-# **You need** 14 (Attention) and 15 (Transformers). **You write** the task, hooks, scores for
+# **You need** 14 (Attention) and 15 (Transformers). **You build** the task, hooks, scores for
 # heads, ablation, activation patching, the logit lens, a probe with its control, and a model of
 # superposition.
 

@@ -32,7 +32,7 @@ draw_intervals(aa_test(lambda: np.tanh(numbers), rng=0))
 # At the end you take a GPT apart: where does it spend its time and its memory, and what would
 # it gain if one part became faster?
 #
-# **You need** 06 (Autograd), 10 (Convolutions) and 15 (Transformers). **You write** timers,
+# **You need** 06 (Autograd), 10 (Convolutions) and 15 (Transformers). **You build** timers,
 # confidence intervals, formulas for FLOPs and bytes, the roofline model, a profiler for time
 # and memory, and Amdahl's law.
 

@@ -28,7 +28,7 @@ figure = plot_ladder(quick_ladder(rounds=3))
 # blocks, a plan for memory, many requests in one batch, and several processes that train one
 # model. You judge most gains with the intervals of lesson 19.
 #
-# **You need** 15 (Transformers), 16 (Generation) and 19 (Profiling). **You write** matrix
+# **You need** 15 (Transformers), 16 (Generation) and 19 (Profiling). **You build** matrix
 # products, a memory pool, GELU without new arrays, a fair race, a memory plan, a scheduler,
 # data parallelism and loss scaling.
 

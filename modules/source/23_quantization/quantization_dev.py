@@ -23,7 +23,7 @@ draw_texts({f"{bits} bits": text for bits, text in texts.items()})
 # **Quantization** stores numbers as small integers that share a scale, so that a model fits
 # into a phone or one GPU. You will measure its cost in quality and in time, and what it saves.
 #
-# **You need** 10 (Convolutions), 15 (Transformers) and 19 (Profiling). **You write** rounding
+# **You need** 10 (Convolutions), 15 (Transformers) and 19 (Profiling). **You build** rounding
 # with one scale or many, packing into bytes, a quantized layer and model, GPTQ, zero points,
 # integer matrix products, and training with rounded weights.
 

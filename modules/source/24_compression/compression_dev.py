@@ -20,7 +20,7 @@ draw_texts({f"{share:.0%} zeros": text for share, text in texts.items()})
 # at 90 % it repeats a few letters. **Compression** makes a model smaller: with fewer bits for
 # each number (lesson 23), or with fewer numbers. Near the end, one picture compares five ways.
 #
-# **You need** 17 (Differentiation) and 23 (Quantization). **You write** pruning of weights and
+# **You need** 17 (Differentiation) and 23 (Quantization). **You build** pruning of weights and
 # neurons, masks, low-rank layers, LoRA, averages of models, and distillation.
 
 # %%

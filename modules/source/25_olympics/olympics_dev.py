@@ -36,7 +36,7 @@ figure = draw_places(right)
 # measures and ranks them, and uses only numbers that it has computed itself. The referee can
 # compare the models that you made in lessons 10 to 24.
 #
-# **You need** 10 (Convolutions), 15 (Transformers) and 19 (Profiling). **You write** the Pareto
+# **You need** 10 (Convolutions), 15 (Transformers) and 19 (Profiling). **You build** the Pareto
 # front, the Wilson interval, shared ranks, the files of entries, counted work, a report that
 # can be verified, and a leaderboard.
 

@@ -130,6 +130,14 @@ def test_reset_makes_a_given_exercise_one_to_write_and_skip_gives_it_back(root):
     }  # fmt: skip
 
 
+def test_skip_gives_back_what_was_taken_to_write_and_solved(root):
+    tito(root, "reset", "numbers-double")
+    solve(root.lesson("numbers"), "numbers-double")
+    out, _ = tito(root, "skip", "numbers-double")
+    assert "1 exercise given now: numbers-double\n" in out and "set_aside.py" in out
+    assert choice(root) == (["short"], [])
+
+
 @pytest.mark.parametrize("with_notebook", [False, True])
 def test_skip_keeps_the_learners_code_and_undo_reverses_it(root, with_notebook):
     entry = root.lesson("numbers")
@@ -157,7 +165,9 @@ def test_skip_keeps_the_learners_code_and_undo_reverses_it(root, with_notebook):
 def test_an_edited_given_cell_runs_as_it_is_and_skip_restores_it(root):
     edit(root.lesson("numbers"), "twice = x + x", "twice = 3 * x")
     solve(root.lesson("numbers"), "numbers-triple")
-    assert "triple(2) should be 6, yours is 8" in tito(root, "test", "numbers", code=1)[0]
+    out = " ".join(tito(root, "test", "numbers", code=1)[0].split())
+    assert "triple(2) should be 6, yours is 8" in out
+    assert "given code of numbers-double is changed; the course's comes back with: tito skip" in out
     out, _ = tito(root, "skip", "numbers-double")
     assert "your edits of the course's own text, replaced" in out
     assert "twice = x + x" in (root.path / SCRIPT).read_text(encoding="utf-8")
