@@ -48,21 +48,15 @@ def _guard(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         out = function(*given, **named)
         after = [*map(_copy, (*given, *named.values()))]
         if changed := [n for n, (old, new) in enumerate(zip(before, after)) if not _same(old, new)]:
-            n = changed[0]
-            words = [*_parameters(function, len(given)), *named]
+            n, words = changed[0], [*inspect.signature(function).parameters]
+            word = [*named][n - len(given)] if n >= len(given) else words[min(n, len(words) - 1)]
             assert False, (
-                f"{name} changes its argument {words[n]}, {_shown(before[n])}: afterwards it is "
+                f"{name} changes its argument {word}, {_shown(before[n])}: afterwards it is "
                 f"{_shown(after[n])}. Work on a copy"
             )
         return out
 
     return call
-
-
-def _parameters(function: Callable[..., Any], count: int) -> list[str]:
-    """The names of the first parameters; the number of the argument where there is no name."""
-    names = [*inspect.signature(function).parameters]
-    return [*names[:count], *(f"number {n + 1}" for n in range(len(names), count))]
 
 
 def _new(x: Any) -> Any:

@@ -301,10 +301,7 @@ def explain_lost_lines(verdict: Verdict, entry: Entry, source: cells.Source) -> 
     lost = entry.declared.lost_lines(source)
     name_lost_lines(lost, verdict.checks)
     verdict.notes += lost_line_notes(lost, verdict.checks)
-    verdict.notes += [
-        f"the given code of {id} is changed; the course's comes back with: tito skip {id}"
-        for id in entry.declared.changed_given(source)
-    ]
+    verdict.notes += entry.declared.changed_given(source)
 
 
 def given_up_note(exercise: str) -> str:

@@ -253,10 +253,12 @@ class Lesson:
         return {exercise: sentence for exercise, sentence in sentences.items() if sentence}
 
     def changed_given(self, source: cells.Source) -> list[str]:
-        """The given exercises whose code in a learner's file is not the course's."""
+        """A sentence for each given exercise whose code in a learner's file is not the course's."""
         mine = {cell.given: cell.source.strip() for cell in source.cells if cell.given}
         own = {cell.given: cell.source.strip() for cell in self.source.cells if cell.given}
-        return [f"{self.name}-{name}" for name in own if mine.get(name, own[name]) != own[name]]
+        changed = [f"{self.name}-{name}" for name in own if mine.get(name, own[name]) != own[name]]
+        words = "the given code of {0} is changed; the course's comes back with: tito skip {0}"
+        return [words.format(id) for id in changed]
 
     def given_up(self, source: cells.Source) -> list[str]:
         """The exercises that a learner's file has as given code: they earn no points."""

@@ -109,7 +109,9 @@ def derivatives(roots, leaf):
 # %% by-hand points=2
 def test_gradients_of_intermediate_results_by_hand():
     got = gradients_by_hand()
-    assert isinstance(got, dict), f"gradients_by_hand returned {got!r:.40}: is `return` missing?"
+    assert isinstance(got, dict), (
+        f"gradients_by_hand returned {got!r:.40}: is `return` missing?"
+    )
     missing = [name for name in ("L", "f", "g", "e", "c", "d", "b", "a") if name not in got]
     assert not missing, f"there are eight gradients, yours lack the keys {missing}"
     e, f, g = -6.0, 4.0, 7.0
@@ -126,7 +128,9 @@ def test_gradients_of_intermediate_results_by_hand():
 
 def test_gradients_of_the_inputs_by_hand():
     got = gradients_by_hand()
-    assert isinstance(got, dict), f"gradients_by_hand returned {got!r:.40}: is `return` missing?"
+    assert isinstance(got, dict), (
+        f"gradients_by_hand returned {got!r:.40}: is `return` missing?"
+    )
     missing = [name for name in "dcba" if name not in got]
     assert not missing, f"every input has a gradient, yours lack the keys {missing}"
 
