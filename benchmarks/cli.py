@@ -106,7 +106,15 @@ class Bench:
     def _workspace(self, name, source):
         """The lesson that is measured, in a new workspace of that course."""
         self.run(
-            [*self.tito, "--root", str(source.path), "init", str(self.folder / name)],
+            [
+                *self.tito,
+                "--root",
+                str(source.path),
+                "init",
+                str(self.folder / name),
+                "--track",
+                "whole",
+            ],
             says="is ready",
         )
         return measured_lesson(course.open_root(self.folder / name))

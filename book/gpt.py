@@ -20,7 +20,9 @@ def sentences(printed: str) -> list[str]:
 
 
 def figure(printed: str) -> str:
-    score, better = re.search(r"(\S+) bits per character: ([^\n]*)\.\n", printed).groups()
+    score, better = re.search(
+        r"(\S+) bits per character of the whole held-out text: ([^\n]*)\.\n", printed
+    ).groups()
     quoted = "".join(f"<p>{html.escape(one, quote=False)}</p>" for one in sentences(printed))
     return (
         f'<figure class="gpt"><blockquote>{quoted}</blockquote>\n<figcaption>Written by the GPT '

@@ -35,6 +35,6 @@ def test_check(lesson, check):
     if not outcome.passed:
         name = outcome.exercise.removeprefix(f"{lesson}-")
         pytest.fail(
-            f"{outcome.message}\n(exercise {outcome.exercise}: tito hint {lesson} {name})",
+            f"{outcome.message}\n(exercise {outcome.exercise}: tito hint {lesson}-{name})",
             pytrace=False,
         )

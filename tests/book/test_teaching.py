@@ -171,7 +171,7 @@ def test_what_the_page_shows_is_what_they_print(runs):
 def test_a_fixed_check_changes_the_grade_on_the_page(runs):
     (run,) = (run for run in runs if "check is corrected" in run.block)
     assert re.search(
-        r"ito\.rosa  tensor  graded  38 -> 39  by .*large_numbers_do_not_cancel 0 -> 1", run.output
+        r"ito\.rosa  tensor  graded  24 -> 25  by .*large_numbers_do_not_cancel 0 -> 1", run.output
     )
 
 

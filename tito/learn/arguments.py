@@ -17,12 +17,14 @@ from tito.lesson.checks import Section, statements_of
 LONGEST = 100  # characters of a value in a message
 
 
-def guarded(namespace: dict[str, Any], section: Section) -> dict[str, Any]:
+def guarded(namespace: dict[str, Any], section: Section, changes: list[str]) -> dict[str, Any]:
     """{name: a function that calls the lesson's and compares its arguments} of the functions that
     the checks of a section call, and use in no other way, such as `creator.op is relu`.
+
+    changes  gets a sentence about each changed argument: the check fails, after its own messages
     """
     return {
-        name: _guard(namespace[name], name)
+        name: _guard(namespace[name], name, changes)
         for name in _only_called(section.source)
         if isinstance(namespace.get(name), FunctionType)
     }
@@ -38,8 +40,8 @@ def _only_called(source: str) -> frozenset[str]:
     return frozenset({leaf.id for leaf in names} - others)
 
 
-def _guard(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The function, with an AssertionError when it has changed an argument."""
+def _guard(function: Callable[..., Any], name: str, changes: list[str]) -> Callable[..., Any]:
+    """The function, which tells `changes` when it has changed an argument."""
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
@@ -50,7 +52,7 @@ def _guard(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         if changed := [n for n, (old, new) in enumerate(zip(before, after)) if not _same(old, new)]:
             n, words = changed[0], [*inspect.signature(function).parameters]
             word = [*named][n - len(given)] if n >= len(given) else words[min(n, len(words) - 1)]
-            assert False, (
+            changes.append(
                 f"{name} changes its argument {word}, {_shown(before[n])}: afterwards it is "
                 f"{_shown(after[n])}. Work on a copy"
             )

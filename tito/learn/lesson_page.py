@@ -152,7 +152,8 @@ class _Page:
 
     def cells(self, inside: list[Cell], above: list[Cell], names: Counter[str]) -> Iterator[str]:
         """The cells of a section. above: the cell above it; names: how often each was used."""
-        for cell, before in zip(inside, [*(above or [None]), *inside]):
+        befores: list[Cell | None] = [*above, *inside] if above else [None, *inside]
+        for cell, before in zip(inside, befores):
             if part := self.part(cell, before):
                 # A name that stays when cells come or go above, so that the place can be kept.
                 name = html.escape(

@@ -99,9 +99,11 @@ def _run(check: CheckFunction, suite: CheckSuite, namespace: dict[str, Any], pac
     try:
         for code in shared_code(shared, needed_by(section, suite)):
             exec(code, space)
-        space = space | guarded(namespace, section)
+        changes: list[str] = []
+        space = space | guarded(namespace, section, changes)
         exec(section.functions, space)
         space[check.function]()
+        assert not changes, changes[0]
     except NameError as error:
         if error.name in suite.names and error.name not in namespace:
             raise Incomplete(error.name) from None

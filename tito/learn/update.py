@@ -325,10 +325,10 @@ def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
         path = root.path / name
         if name.startswith(SOURCE.as_posix()) and path.name == CHECKS and path in changes:
             before = files.read(root.path / PRISTINE / path.parent.name / CHECKS)
-            mine, *known = (
+            mine, *others = (
                 text and text.replace(b"\r\n", b"\n") for text in (files.read(path), before, data)
             )
-            if mine is not None and mine not in known:
+            if mine is not None and mine not in others:
                 result.replaced.append(name)
     config, learner = root.path / "tito.toml", workspace.learner_name(root)
     if learner is not None and (newer := changes.get(config)):
@@ -342,9 +342,9 @@ def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
 def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) -> None:
     """Plan the changes of one lesson's own files."""
     result, changes = plan.update, plan.changes
-    before, after = ({e.id for e in lesson.exercises} for lesson in (entry.declared, new))
-    result.joined += [id for id, *_ in entry.declared.given if id in after]
-    result.given += [id for id, *_ in new.given if id in before]
+    was, now = ({e.id for e in lesson.exercises} for lesson in (entry.declared, new))
+    result.joined += [id for id, *_ in entry.declared.given if id in now]
+    result.given += [id for id, *_ in new.given if id in was]
     target = Entry(plan.root, new.folder)
     side = notebook_sync.choose(entry, record)
     file = entry.script if side == "script" else entry.notebook

@@ -121,19 +121,21 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
                 out[f"{folder}/{FACTS}"] = facts + lesson.released_facts
                 out |= {f"{folder}/{HINTS}": lesson.hints_text} if lesson.hints_text else {}
     out |= _milestones(source, {entry.name for entry in lessons})
-    out |= given_modules(source) | _of_tracks(source, lessons)
+    out |= given_modules(source)
+    out |= _of_tracks(source, lessons)
     for name in COPIED:
         if (source.path / name).exists():
             out[name] = (source.path / name).read_bytes()
     out["README.md"] = readme(source, lessons, source.compare)
     out[".gitignore"] = "".join(f"{name}\n" for name in IGNORED)
-    out["tito.toml"] = (
+    config = (
         f'[workspace]\ncourse = "{source.name}"\nedition = "{source.edition}"\n'
         f'package = "{source.package}"\n' + (f'book = "{source.book}"\n' if source.book else "")
     )
     if source.tracks or source.changes:
         rows = {"tracks": source.tracks, "changes": source.changes}
-        out["tito.toml"] += "".join(f"{name} = {json.dumps(row)}\n" for name, row in rows.items())
+        config += "".join(f"{name} = {json.dumps(row)}\n" for name, row in rows.items())
+    out["tito.toml"] = config
     return {
         name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()
     }

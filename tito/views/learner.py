@@ -263,8 +263,8 @@ def update(result: Update) -> RenderableType:
     if not result.changed:
         return Text(f"You already have edition {result.after}; nothing was changed.")
     moved = result.before != result.after
-    title = f"edition {result.before} -> {result.after}" if moved else result.after
-    title = Text.assemble((title, "bold"), f"  {count(result.changed, 'file')} changed")
+    edition = f"edition {result.before} -> {result.after}" if moved else result.after
+    title = Text.assemble((edition, "bold"), f"  {count(result.changed, 'file')} changed")
     lines: list[RenderableType] = [title] if moved or not result.joined + result.given else []
     for words, ids in {"to write now": result.joined, "given now": result.given}.items():
         shown = ids if len(ids) < 9 else dict.fromkeys(id.partition("-")[0] for id in ids)
@@ -281,10 +281,10 @@ def update(result: Update) -> RenderableType:
         "your edits of the course's own text, replaced": result.replaced,
         "to test again": [f"tito test {name}" for name in result.test],
     }
-    for title, rows in groups.items():
+    for heading, rows in groups.items():
         if rows:
             parts = (re.split(r"(?<= in) ", row) for row in rows)
-            lines += [Text(f"{title}:"), *(Pieces([*row], 2) for row in parts)]
+            lines += [Text(f"{heading}:"), *(Pieces([*row], 2) for row in parts)]
     lines.append(
         Pieces([f"The replaced files are saved in {result.backup};", "`tito undo` restores them."])
     )

@@ -522,7 +522,7 @@ def test_backward_finds_the_gradients_worked_out_by_hand():
     ]:
         why = "compare with the graph that you filled in by hand"
         if name == "L":
-            why = "the derivative of L with respect to itself is 1: begin with it"
+            why = "the derivative of L with respect to itself is 1: begin with it, and keep it"
         assert isinstance(node.grad, (float, int)), (
             f"{name}.grad should be a plain number, yours is {node.grad!r:.60}: gradients and "
             "local gradients are floats, not Values"

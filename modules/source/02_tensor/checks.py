@@ -67,6 +67,7 @@ def test_strides_count_elements_for_every_rank():
         found = strides_of(shape)
         assert isinstance(found, tuple), (
             f"the strides of {shape} should be the tuple {wanted}, yours are {found!r}"
+            + ". `list.reverse` and `list.sort` work in place and return None" * (found is None)
         )
         assert found == wanted, (
             f"the strides of {shape} should be {wanted}, yours are {found}: one step along an "

@@ -237,9 +237,6 @@ def test_temperature_0_keeps_the_largest_logit():
         cause = "Only the largest logit of each row is kept, of equal ones the first; all "
         case = f"with_temperature({logits}, 0)"
         keeps(with_temperature(logits, 0), case, right, cause + "others become -inf")
-
-
-def test_the_given_logits_do_not_change():
     for t in (0.5, 0):
         assert not changed(with_temperature, [1.0, 2.0], t), (
             "with_temperature changed the logits it was given: return new ones"

@@ -136,7 +136,7 @@ def test_the_keys_give_a_hint_the_list_and_the_next_lesson_and_others_do_nothing
     terminal.expect("shown before")
     press(terminal, "nL")
     terminal.expect("numbers is not finished. Press n again to go on to sums")
-    terminal.expect("02 +sums +")
+    terminal.expect("1 exercise: sums")
     terminal.expect("next: ")
     press(terminal, "nn")
     terminal.expect("02 sums")

@@ -39,7 +39,9 @@ def lesson(bodies):
     text = ENTRY.declared.released
     for exercise, body in zip(ENTRY.declared.exercises, bodies):
         text, times = re.subn(
-            rf'raise NotImplementedError\("exercise {exercise.id} .*', lambda _: body, text
+            rf'raise NotImplementedError\("yours to write: tito hint {exercise.id}".*',
+            lambda _: body,
+            text,
         )
         assert times == 1
     return text
