@@ -32,7 +32,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 LIMITS = {
     "lines of tito": (37400, 28000),
     "lines of tito/grading": (15900, 12000),
-    "lines of tito/learn": (6500, 5000),
+    "lines of tito/learn": (6600, 5000),
     "lines of tito/book": (2600, 2600),
     "lines of tests": (56700, 46000),
     "functions over 40 lines": (4, 30),
