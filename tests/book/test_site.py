@@ -478,7 +478,7 @@ def test_search_finds_broadcast(open_page):
     page.locator("article .results a", has_text="Broadcasting").first.wait_for()
     assert "search.html?q=broadcast" in page.url
     first = page.locator("article .results li").first
-    assert "01. Tensor" in first.inner_text() and first.locator("mark").count()
+    assert "02. Tensor" in first.inner_text() and first.locator("mark").count()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_url("**/lessons/02_tensor/broadcasting.html*")
@@ -676,7 +676,7 @@ def test_the_contents_reach_every_lesson_on_a_phone(open_page, site):
 def test_a_printed_page_has_no_navigation(open_page, site):
     page = open_page(site.lesson, color_scheme="dark")
     page.emulate_media(media="print")
-    assert page.locator("h1:visible").all_inner_texts() == ["02. Activations"]
+    assert page.locator("h1:visible").all_inner_texts() == ["03. Activations"]
     assert (
         page.locator("article p").first.evaluate("one => getComputedStyle(one).color")
         == "rgb(0, 0, 0)"

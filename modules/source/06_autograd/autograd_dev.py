@@ -457,7 +457,8 @@ except AssertionError as error:
 # ## Leaves and their gradients
 #
 # A training loop does not read a dictionary: it reads the gradient from the tensor. `backward`
-# adds a gradient to the `.grad` of each leaf. Intermediate results get no `.grad`.
+# adds a gradient to the `.grad` of each leaf. Intermediate results get no `.grad`: their
+# gradient stays `None`.
 #
 # The backward pass starts with the gradient of the output with respect to itself. For a scalar
 # that is 1, while for a result of several elements there is no single derivative: the caller
