@@ -503,7 +503,7 @@ QUESTIONS = {
     "dot product": "multiply row i of",
     "what is a jvp": "is the tangent of a function's result",
     "forgot zero_grad": "means that contributions to the same gradient are added",
-    "softmax overfow inf": "The exponential of a large logit overflows",
+    "softmax overfow inf": "happens to the exponential of every logit",
     "val loss goes up but train loss goes down": "while the validation loss rises",
     "how do i get my old code back": "restores the files that the last command overwrote",
 }
