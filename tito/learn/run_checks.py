@@ -100,7 +100,8 @@ def _run(check: CheckFunction, suite: CheckSuite, namespace: dict[str, Any], pac
         for code in shared_code(shared, needed_by(section, suite)):
             exec(code, space)
         changes: list[str] = []
-        space = space | guarded(namespace, section, changes)
+        own = {name: thing for name, thing in namespace.items() if space[name] is thing}
+        space = space | guarded(own, section, changes)  # not what the checks define anew
         exec(section.functions, space)
         space[check.function]()
         assert not changes, changes[0]

@@ -1,11 +1,15 @@
 """What a function may do with the arguments that a check hands over, as in the judge."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from small_course import edit, solve, verdict_on
 
 from tito.learn.arguments import guarded
-from tito.lesson.checks import Section
+from tito.learn.run_checks import run_checks
+from tito.lesson import cells
+from tito.lesson.checks import Section, suite_of
 
 CHECK = (
     "def test_f():\n    f([3, 1], np.ones(2), word='sum', size=300)\n    assert op is g\n    g(1)\n"
@@ -58,3 +62,13 @@ def test_a_check_fails_by_it(small_workspace):
     (wrong,) = [check for check in verdict_on(entry).checks_run if not check.passed]
     assert wrong.id == "check-double.test_double_works_on_arrays"
     assert "double changes its argument x, [1, 3]: afterwards it is [2, 6]" in wrong.message
+
+
+def test_a_function_of_the_checks_is_not_one_of_the_chapter_with_its_name():
+    """As `check()` in a chapter has it, whose demonstrations define names of their own."""
+    sections = "# %% setup\ndef more(x):\n    return x + 1\n\n\n"
+    sections += "# %% f points=1\ndef test_f():\n    assert more(1) == f(2)\n"
+    suite = suite_of(cells.parse(Path("checks.py"), sections).cells, "checks.py")
+    space = {"more": lambda x: 0, "f": lambda x: x}
+    (_, done) = run_checks(suite, space, ["check-f.test_f"], lambda frame: False)
+    assert done["status"] == "passed", done["message"]
