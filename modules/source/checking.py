@@ -102,21 +102,24 @@ def pattern(found, wanted):
     right = wanted.astype("float64")
     if not (np.isfinite(right).all() and np.isfinite(found).all()):
         return ""
-    ways = {
-        " (did // round it down?)": np.floor(right),
-        ", with the opposite sign": -right,
-        ", twice as much": 2 * right,
-        ", half as much": right / 2,
-        ", in reverse order": right[::-1] if right.ndim else right,
-        ", transposed": right.swapaxes(-1, -2) if right.ndim > 1 else right,
-    }
-    if len(np.unique(right[right != 0])) > 1 and right.size > 2:
-        factor = (found * right).sum() / (right**2).sum()
-        plus = np.mean(found - right)
-        ways |= {
-            f", {factor:.3g} times the right numbers": factor * right,
-            f", the right numbers plus {plus:.3g}": right + plus,
+    with np.errstate(all="ignore"):  # of very large numbers
+        ways = {
+            " (did // round it down?)": np.floor(right),
+            ", with the opposite sign": -right,
+            ", twice as much": 2 * right,
+            ", half as much": right / 2,
+            ", in reverse order": right[::-1] if right.ndim else right,
+            ", transposed": right.swapaxes(-1, -2) if right.ndim > 1 else right,
         }
+        if len(np.unique(right[right != 0])) > 1 and right.size > 2 and found.any():
+            factor = (found * right).sum() / (right**2).sum()
+            plus = np.mean(found - right)
+            ways |= {
+                f", {factor:.3g} times the right numbers": factor * right,
+                f", the right numbers plus {plus:.3g}": right + plus,
+            }
+    if right.ndim and not np.floor(right).any():  # zeros: perhaps nothing was written
+        del ways[" (did // round it down?)"]
     for words, way in ways.items():
         if alike(found, way, 1e-5, 1e-9) and not alike(found, right, 1e-3, 1e-6):
             return words

@@ -264,13 +264,6 @@ class Entry:
         return load_lesson(self.declared_path, keep=self.root.keep)
 
     @property
-    def has_exercises(self) -> bool:
-        """Whether something is to be written in it, told without parsing it."""
-        if self.root.keep is not None:
-            return bool(self.declared.exercises)
-        return ' exercise="' in self.declared_path.read_text(encoding="utf-8")
-
-    @property
     def needed(self) -> "list[Entry]":
         """The lessons that this one needs, and those that these need."""
         names: set[str] = set()

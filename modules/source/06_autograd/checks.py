@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 
-from tinytorch.core.tensor import Tensor, Variable, apply, operand, recording, run
+from tinytorch.core.tensor import Tensor, Variable, apply, recording, run
 
 from checking import because, equal, expect, refused, result_of
 

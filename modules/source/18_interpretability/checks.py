@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from checking import equal, expect, result_of, shown
-from tinytorch.core.layers import Dense, Module, Sequential
+from tinytorch.core.layers import Dense, Module
 from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.core.transformers import GPT
 

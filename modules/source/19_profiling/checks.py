@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from checking import because, equal, expect, refused, result_of, shown
+from checking import because, equal, expect, refused, result_of
 
 
 def inside(interval, low, high, case, cause=""):

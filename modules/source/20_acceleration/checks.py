@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from checking import alike, because, expect, refused, result_of, shown
+from checking import alike, because, expect, result_of, shown
 
 NEAR = (1e-5, 1e-6)
 

@@ -3,7 +3,7 @@
 # %% setup
 import numpy as np
 
-from checking import because, equal, expect, result_of, shown
+from checking import equal, expect, result_of, shown
 
 
 def close(found, wanted, case, cause="", near=1e-6):
