@@ -313,7 +313,7 @@ class Watcher:
         for predictions.
         """
         if not self.waiting:
-            self.out("There is nothing to predict now.")
+            self.out(report_views.NOTHING_TO_PREDICT)
             return
         number = report_views.next_question(self.waiting, progress.predictions(self.entry))
         heading = self.waiting[number].demonstration.heading

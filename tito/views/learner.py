@@ -308,9 +308,11 @@ def milestones(rows: list[MilestoneStatus]) -> Group:
             Text(_some(row.waits), "yellow"),
         )
     following = next((row for row in rows if not row.waits and row.state != "passed"), None)
-    last = Text()
     if following:
         last = Text.assemble("\nnext: ", (f"tito milestone run {following.milestone.name}", "bold"))
+    else:
+        way = "\nA milestone runs when its lessons have passed: "
+        last = Text.assemble(way, ("tito milestone run NAME", "bold"))
     return Group(listing, last)
 
 

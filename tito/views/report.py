@@ -374,6 +374,9 @@ def tested_line(verdict: Verdict) -> Text:
 # What demonstrations show
 
 
+NOTHING_TO_PREDICT = "There is nothing to predict now."
+
+
 def section(heading: str, style: str = "bold") -> Text:
     """The section of the chapter whose demonstrations are shown next, or the title above all."""
     return Text(plain(heading), style)
