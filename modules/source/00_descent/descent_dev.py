@@ -19,7 +19,7 @@ draw_goal();
 # and 16 square points on a ring outside it.
 
 # %% [markdown]
-# **You need** Python and about half an hour. **You build** a model, a function that measures
+# **You need** Python and about an hour. **You build** a model, a function that measures
 # how wrong the model is, the functions that train the model, and an estimate of how long one
 # training step of a large network would take.
 #
