@@ -198,7 +198,7 @@ def similar(pairs: Sequence["Pair"], threshold: float) -> RenderableType:
             Text(plain(pair.one)),
             Text(plain(pair.two)),
             f"{pair.similarity:.0%}",
-            count(pair.tokens, "word"),
+            count(pair.tokens, "character"),
         )
     return Group(
         listing, Text("Similar code need not be copied: look at both before you decide.", "dim")

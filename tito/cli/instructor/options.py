@@ -11,11 +11,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tito.cli.app import current_root, named_gradebook, warn
-from tito.errors import UsageError
+from tito.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
     from tito.grading.gradebook.gradebook import Gradebook
     from tito.lesson.course import Root
+
+
+@contextmanager
+def instructor_packages() -> Iterator[None]:
+    """Say how a package is installed that only instructors need."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MachineError(
+            f"This command needs {error.name}, which is not installed here.",
+            "In the course's folder: bin/setup instructor",
+        ) from None
+
 
 Submissions = Annotated[
     Path,

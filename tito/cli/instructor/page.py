@@ -13,9 +13,10 @@ from tito.cli.instructor.options import (
     current_course,
     ended_as_by_ctrl_c,
     gradebook_of,
+    instructor_packages,
     section_of,
 )
-from tito.errors import MachineError, UsageError
+from tito.errors import UsageError
 
 if TYPE_CHECKING:
     from tito.grading.gradebook.gradebook import Gradebook
@@ -47,14 +48,9 @@ def gradebook_page(graders: Graders = None, anonymous: Anonymous = False, port: 
     Ctrl-C ends it. Anyone with a printed address can change grades. Example: tito gradebook page
     """
     course = current_course()
-    try:
+    with instructor_packages():
         from tito.grading.page import app
         from tito.grading.page.access import Sessions
-    except ModuleNotFoundError as error:
-        raise MachineError(
-            f"The page needs {error.name}, which is not installed here.",
-            "In the course's folder: bin/setup instructor",
-        ) from None
     opening = gradebook_of(course, create=False)
     with opening as book, suppress(KeyboardInterrupt), ended_as_by_ctrl_c():
         sessions = Sessions(anonymous)

@@ -24,13 +24,14 @@ from tito.cli.instructor.options import (
     chosen_gradebook,
     current_course,
     gradebook_of,
+    instructor_packages,
     section_of,
 )
 
 if TYPE_CHECKING:
     from tito.grading.submission import Contents
 
-    Work = tuple[Contents, dict[str, dict[str, str]]]
+    Work = tuple[Contents, dict[str, str]]
     from tito.grading.roster import Learner
     from tito.lesson.course import Entry
 
@@ -42,7 +43,7 @@ def similar(
     all_: All = False,
     threshold: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Lowest similarity of a listed pair, 0 to 1.")
-    ] = 0.85,
+    ] = 0.9,
     output: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="A folder for pages that show each pair side by side."),
@@ -52,17 +53,17 @@ def similar(
 ) -> None:
     """Find pairs of submissions that are too similar.
 
-    Names, and code that the course gives, are not compared. Code that many learners wrote counts
-    little. No submitted code is run. Example: tito similar submissions --all --output similar
+    Names, and code that the course gives, are not compared. No submitted code is run.
+    Example: tito similar submissions --all --output similar
     """
-    from dataclasses import asdict
-
     from tito.grading import views
     from tito.grading.gradebook import enrollment
     from tito.grading.jail import jail
     from tito.grading.page import similarity
     from tito.safe_text import plain
 
+    with instructor_packages():
+        import copydetect  # noqa: F401
     jail.check_system()
     course = current_course()
     entries = select_lessons(course, lessons, None, all_)
@@ -82,9 +83,9 @@ def similar(
     for note in notes:
         warn(plain(note, 500))
     if json:
-        echo_json([asdict(pair) for pair, _ in pairs])
+        echo_json([similarity.as_json(pair) for pair in pairs])
     elif pairs or is_complete:
-        echo(views.similar([pair for pair, _ in pairs], threshold))
+        echo(views.similar(pairs, threshold))
     if output and not json:
         echo(f"side by side: {output / 'index.html'}")
     if not is_complete:

@@ -50,8 +50,6 @@ def show_report(
         payoffs = [p for p in payoffs if not (p.demonstration.question and p in report.unseen)]
         unseen = [result for result in report.unseen if result not in payoffs]
         waiting = _show_first(entry, unseen, has_keys, ask)
-        if ask and not any(result.demonstration.question for result in unseen):
-            echo(report_views.NOTHING_TO_PREDICT)
         echo(*report_views.results_of_given(report.folded, entry.name))
     records = progress.load(entry.root)["lessons"]
     predictions = records.get(entry.name, {}).get("predictions")
@@ -75,6 +73,8 @@ def _show_first(
     """
     from tito.views import report as report_views
 
+    if ask and not any(result.demonstration.question for result in unseen):
+        echo(report_views.NOTHING_TO_PREDICT)
     held = [] if ask else _to_predict(entry, unseen)
     ready = [result for result in unseen if result not in held]
     if has_keys and held:

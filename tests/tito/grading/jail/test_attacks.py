@@ -197,7 +197,7 @@ def test_no_cell_takes_long_to_compare(root, tmp_path, piece):
     entry = root.lesson("vectors")
     ((submission, works),) = read_works(tmp_path / "in", [entry])
     texts = {"ada": works["vectors"], "bob": works["vectors"]} if works else {}
-    similarity.compare(entry, texts, similarity.ReleasedCode(frozenset()))
+    similarity.compare(entry, texts)
     assert reader.used_by_children() + time.process_time() - began < 2 * MOST
     assert works or submission.files["vectors"].slow
 
