@@ -112,7 +112,11 @@ def row(entry: Entry, record: dict[str, Any]) -> LessonStatus:
         given_up=entry.declared.given_up(source) if source else [],
         exercises=len(entry.declared.exercises),
         right=sum(
-            all(checks.get(check.id) == "passed" for check in exercise.checks if not check.hidden)
+            all(
+                checks.get(check.id) == "passed"
+                for check in exercise.checks
+                if check.points and not check.hidden
+            )
             for exercise in entry.declared.exercises
         ),
     )

@@ -348,11 +348,12 @@ def _uncomment(path: Path, line: int, body: list[str], question: str | None = No
         ).split("\n")
     for i, text in enumerate(body):
         if text.strip() and not text.startswith("#"):
+            first = next((n for n in range(i, 0, -1) if not body[n - 1].startswith("#|")), 0)
             raise WorkError(
                 f"{path}:{line + i}: this is code in a text cell: {text.strip()[:60]}",
                 f"Begin each line of your answer to {question} with `# `."
                 if question
-                else "Put a line `# %%` before it, or `# ` in front of it.",
+                else f"Put a line `# %%` above line {line + first}, or `# ` in front of it.",
             )
     return [text[2:] if text.startswith("# ") else text.removeprefix("#") for text in body]
 

@@ -125,9 +125,16 @@ def folded(text: str, width: int, indent: int = 0) -> str:
 
 
 def clipped(text: str, lines: int) -> str:
-    rows = text.splitlines()
-    more = f"\n... {len(rows) - lines} more lines" if len(rows) > lines else ""
-    return "\n".join(rows[:lines]) + more
+    """At most so many lines of a text, the first ones and the last ones: a result often comes at
+    the end, behind what the learner printed.
+
+    >>> clipped("a\\nb\\nc\\nd\\ne\\nf", 3)
+    'a\\nb\\n... 3 more lines ...\\nf'
+    """
+    rows, last = text.splitlines(), lines // 3
+    if len(rows) > lines:
+        rows[lines - last : -last] = [f"... {len(rows) - lines} more lines ..."]
+    return "\n".join(rows)
 
 
 def link(root: Root, place: str) -> Text:

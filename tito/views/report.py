@@ -194,8 +194,11 @@ def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
     Failures are grouped by exercise; exercises whose code changed come first.
     """
     verdict = report.verdict
-    # Every wrong check needs an explanation; of the exercises to write, the first is enough.
+    # Every wrong check needs an explanation; of the exercises to write, the first is enough. Those
+    # that cost no points wait until nothing else is wrong.
     wrong = [check for check in verdict.checks_run + verdict.own_checks if check.wrong]
+    notes = [check for check in wrong if check.exercise and not check.max_points]
+    wrong = [check for check in wrong if check not in notes] or notes
     groups = _in_order(wrong, report.changed)
     unwritten = [check.unwritten for check in verdict.checks_run if check.unwritten]
     if unwritten and not wrong:
@@ -248,6 +251,8 @@ def _short_failure(check: CheckOutcome) -> list[Pieces]:
 def _failure(block: list[CheckOutcome]) -> list[RenderableType]:
     check, more = block[0], len(block) - 1
     also = f" ({count(more, 'more check')} fail{'s' * (more == 1)} in the same way)" if more else ""
+    if check.exercise and not check.max_points:
+        also += " (a note: it costs no points, and the exercise counts as right)"
     lines: list[RenderableType] = [
         Text.assemble((check.name, "bold red"), (also, "dim")),
         *(Pieces([*VALUES.split(line)], 3) for line in check.message.split("\n")),

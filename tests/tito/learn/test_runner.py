@@ -376,6 +376,9 @@ def test_polish_checks_wait_until_the_values_are_right_and_the_lesson_passes_wit
     assert [state.text for state in states] == ["right", "right"], "as on the screen"
     out, _ = tito(entry.root, "test", "numbers")
     assert "2 exercises right" in out and "lesson ████████████████████ 2 of 2 exercises" in out
+    assert "a note: it costs no points" in out
+    row = status.row(entry, progress.record_of(entry))
+    assert (row.right, row.exercises) == (2, 2)
     assert status.first_open(entry, progress.record_of(entry)) is None
     # The same for an exercise alone: the lesson is not tested, but nothing of it is wrong.
     one = verdict_on(entry, "numbers-double")

@@ -195,7 +195,11 @@ def test_notebook_commands_become_comments_and_python_stays(source, python):
         (b"# %% x=" + b"[" * 9000, ":1: the cell's metadata x=... is not valid JSON"),
         (
             b"# %% [markdown]\n# text\nraise SystemExit\n",
-            ":3: this is code in a text cell: raise SystemExit",
+            ":3: this is code in a text cell: raise SystemExit\nPut a line `# %%` above line 3",
+        ),
+        (
+            b"# %% [markdown]\n# text\n\n#| export\ndef f():\n",
+            ":5: this is code in a text cell: def f():\nPut a line `# %%` above line 4",
         ),
         (b"# %% exercise=double\nx\n", ":1: the cell's metadata exercise=... is not valid JSON"),
         (
@@ -210,7 +214,8 @@ def test_a_damaged_script_is_reported_with_its_line(tmp_path, data, said):
     path.write_bytes(data)
     with pytest.raises(TitoError) as error:
         cells.read(path)
-    assert said in error.value.what and error.value.remedy and error.value.code == 1
+    assert said in f"{error.value.what}\n{error.value.remedy}" and error.value.remedy
+    assert error.value.code == 1
 
 
 @pytest.mark.parametrize(
