@@ -314,7 +314,7 @@ def card(entry: Entry, links: Sequence[tuple[str, str]] = ()) -> str:
     )
     rows = [
         ("Difficulty", f"{meta['difficulty']} of 5"),
-        ("Time", f"about {lesson.duration}"),
+        ("Time", f"about {lesson.duration()}"),
         ("To write", exercises),
         ("Needs", _links_to_lessons(entry.root, meta["prerequisites"]) or "no other lesson"),
         ("Next", _links_to_lessons(entry.root, meta["enables"])),

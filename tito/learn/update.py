@@ -48,6 +48,7 @@ class Update:
     gone       lessons that the edition does not have; their files stay where they are
     renumbered {lesson: its new folder}
     aside      {exercise that is renamed, removed or given now: the file with its code}
+    earlier    {exercise to write again: the file with the code that was set aside}
     joined     exercises that were given and are to be written now
     given      exercises that were to be written and are given now
     dropped    tracks and changes of the learner that the edition does not have
@@ -63,6 +64,7 @@ class Update:
     gone: list[str] = field(default_factory=list)
     renumbered: dict[str, str] = field(default_factory=dict)
     aside: dict[str, str] = field(default_factory=dict)
+    earlier: dict[str, str] = field(default_factory=dict)
     joined: list[str] = field(default_factory=list)
     given: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
@@ -346,6 +348,11 @@ def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) 
     result.joined += [id for id, *_ in entry.declared.given if id in now]
     result.given += [id for id, *_ in new.given if id in was]
     target = Entry(plan.root, new.folder)
+    kept = entry.script.with_name(ASIDE)
+    text = (files.read(kept) or b"").decode("utf-8", "replace")
+    for id in result.joined:
+        if f"# {id}, of edition" in text:
+            result.earlier[id] = kept.relative_to(plan.root.path).as_posix()
     side = notebook_sync.choose(entry, record)
     file = entry.script if side == "script" else entry.notebook
     if new.folder != entry.folder:

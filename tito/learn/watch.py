@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 KEYS = "hlnopq"
-WORDS = "h hint  p predict  l list  n next lesson  o open the page  q quit"
+WORDS = "h hint  p predict  l list  n next  o page  q quit"
 CTRL_C, CTRL_Z = "\x03", "\x1a"
 ESCAPE = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]?|O.?|.)?")  # what arrow and function keys send
 LONGEST = 500  # letters of a prediction

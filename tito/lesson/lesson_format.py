@@ -196,10 +196,18 @@ class Lesson:
         """What the checks can earn. A person gives the points of the questions."""
         return sum(check.points for check in self.checks)
 
+    def duration(self, hours: float | None = None) -> str:
+        """Its hours, or others, in words: in halves, and below one hour in tens of minutes."""
+        hours = self.meta["hours"] if hours is None else hours
+        if round(6 * hours) < 6:
+            return f"{10 * round(6 * hours)} minutes"
+        return f"{round(2 * hours) / 2:g} hour{'s' * (round(2 * hours) != 2)}"
+
     @property
-    def duration(self) -> str:
-        hours = self.meta["hours"]
-        return f"{hours:g} hour{'s' * (hours != 1)}" if hours >= 1 else f"{60 * hours:.0f} minutes"
+    def own_hours(self) -> float:
+        """The part of its hours that the exercises to write take, by their number."""
+        written = len(self.exercises)
+        return float(self.meta["hours"]) * written / (written + len(self.given) or 1)
 
     @property
     def path(self) -> Path:

@@ -45,16 +45,21 @@ def ready(folder: Path, source: Root) -> Group:
     if name := track_title(source):
         what = f"is ready for the track{'s' * (len(source.tracks) > 1)} {name}"
     lines: list[RenderableType] = [Text(f"{folder} {what}.")]
-    if hours := sum(source.all_tracks[n].hours for n in source.tracks if n in source.all_tracks):
+    if hours := track_hours(source):
         exercises = count(sum(len(entry.declared.exercises) for entry in written), "exercise")
         where = f"{count(len(written), 'lesson')}, in about {hours:g} hour{'s' * (hours != 1)}"
         lines.append(Text(f"You write {exercises} in {where}; the rest of the library is given."))
     lines.append(unbroken("next: ", (enter(folder), "bold")))
     if written:
         first = written[0].declared
-        about = f"  {first.summary.rstrip('.')}" + f": {first.duration}" * (not first.given)
+        about = f"  {first.summary.rstrip('.')}" + f": {first.duration()}" * (not first.given)
         lines.append(unbroken("then: ", (f"tito watch {first.name}", "bold"), about))
     return Group(*lines)
+
+
+def track_hours(root: Root) -> float:
+    """The hours that a workspace's tracks take; 0 for the whole course."""
+    return sum(root.all_tracks[n].hours for n in root.tracks if n in root.all_tracks)
 
 
 def track_title(root: Root) -> str:
@@ -83,7 +88,7 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
         title = unbroken((f"{name[:1].upper()}{name[1:]}", "bold"))
     right, exercises = sum(row.right for row in rows), sum(row.exercises for row in rows)
     title.append(f"   {right} of {count(exercises, 'exercise')}")
-    listing = [*_lesson_lines(rows, step[0].split()[-1] if step else "")]
+    listing: list[RenderableType] = [_lesson_lines(rows, step[0].split()[-1] if step else "")]
     if any(row.state == "given" for row in rows) and (root.state / "course").exists():
         listing.append(Text("To write every exercise: tito init . --track whole", "dim"))
     answers = {
@@ -104,13 +109,14 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
     return Group(title, "", *listing, *notes, last)
 
 
-def _lesson_lines(rows: list[LessonStatus], following: str) -> Iterator[Text]:
+def _lesson_lines(rows: list[LessonStatus], following: str) -> Table:
     """A line for each lesson that is begun or `following`, and one for each run of others."""
 
     def kind(row: LessonStatus) -> str:
         return row.state if row.state in ("new", "given") and row.name != following else row.name
 
-    width = max((len(row.name) for row in rows if kind(row) == row.name), default=0)
+    listing = table("", "", "", show_header=False, padding=(0, 1, 0, 0))
+    listing.columns[1].min_width = 7
     for key, group in itertools.groupby(rows, kind):
         row, *more = run = list(group)
         exercises = count(sum(one.exercises for one in run), "exercise")
@@ -120,8 +126,8 @@ def _lesson_lines(rows: list[LessonStatus], following: str) -> Iterator[Text]:
             where = f"{row.number:02}" + f"-{run[-1].number:02}" * bool(more)
             names = " ".join(one.name for one in run)
             what = f"{exercises}: {names}" if key == "new" else names
-        state = f"{row.state:8}", STYLES[row.state]
-        yield Text.assemble(f"{where:{width + 4}}", state, what.rstrip())
+        listing.add_row(where, Text(row.state, STYLES[row.state]), what.rstrip())
+    return listing
 
 
 def certificate(page: Text, is_written: bool) -> Pieces:
@@ -190,10 +196,13 @@ def _lesson_title(entry: Entry) -> Iterator[Text]:
     yield Text.assemble((f"{entry.number:02} {lesson.title}", "bold"), f"  {lesson.summary}")
     questions = f", {count(len(lesson.questions), 'question')}" * bool(lesson.questions)
     exercises = count(len(lesson.exercises), "exercise")
-    facts = f"about {lesson.duration}, difficulty {lesson.meta['difficulty']} of 5, {exercises}"
-    if lesson.given:  # the hours are of all its exercises
+    facts = f"about {lesson.duration()}, difficulty {lesson.meta['difficulty']} of 5, {exercises}"
+    if lesson.given:
         names = " ".join(exercise.name for exercise in lesson.exercises)
         facts = f"{exercises} to write: {names}; {len(lesson.given)} given"
+        if hours := track_hours(entry.root):  # divided like the hours of the lessons
+            hours *= lesson.own_hours / sum(one.declared.own_hours for one in entry.root.lessons)
+            facts = f"about {lesson.duration(hours)}, {facts}"
     yield Text(f"{facts}, {lesson.points} points{questions}", "dim")
 
 
@@ -277,6 +286,7 @@ def update(result: Update) -> RenderableType:
         "set aside, because it is not yours to write any more": [
             f"{name} in {path}" for name, path in result.aside.items()
         ],
+        "your earlier code": [f"{name} in {path}" for name, path in result.earlier.items()],
         "the task changed, read it again": result.tasks,
         "your edits of the course's own text, replaced": result.replaced,
         "to test again": [f"tito test {name}" for name in result.test],
@@ -308,12 +318,11 @@ def milestones(rows: list[MilestoneStatus]) -> Group:
             Text(_some(row.waits), "yellow"),
         )
     following = next((row for row in rows if not row.waits and row.state != "passed"), None)
+    words, name = "A milestone runs when its lessons have passed:", "NAME"
     if following:
-        last = Text.assemble("\nnext: ", (f"tito milestone run {following.milestone.name}", "bold"))
-    else:
-        way = "\nA milestone runs when its lessons have passed: "
-        last = Text.assemble(way, ("tito milestone run NAME", "bold"))
-    return Group(listing, last)
+        words, name = "next:", following.milestone.name
+    command = Text(f"tito milestone run {name}", "bold")
+    return Group(listing, "", Pieces([words, command]))
 
 
 def _some(names: list[str]) -> str:

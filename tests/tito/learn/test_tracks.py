@@ -136,6 +136,8 @@ def test_skip_gives_back_what_was_taken_to_write_and_solved(root):
     out, _ = tito(root, "skip", "numbers-double")
     assert "1 exercise given now: numbers-double\n" in out and "set_aside.py" in out
     assert choice(root) == (["short"], [])
+    out, _ = tito(root, "reset", "numbers-double")
+    assert "your earlier code:\n  numbers-double in modules/source/01_numbers/set_aside.py" in out
 
 
 @pytest.mark.parametrize("with_notebook", [False, True])
@@ -304,9 +306,9 @@ def test_given_sections_are_folded_on_the_page_and_in_the_terminal(small_course,
     assert "1 of 1 exercises right" in page.footer.text
 
 
-def test_start_says_what_is_given_instead_of_the_hours(root):
+def test_start_says_what_is_given_and_the_lessons_part_of_the_tracks_hours(root):
     out, _ = tito(root, "start", "numbers")
-    assert "1 exercise to write: triple; 1 given, 1 points" in out and "30 minutes" not in out
+    assert "about 20 minutes, 1 exercise to write: triple; 1 given, 1 points" in out
 
 
 def test_a_killed_skip_is_undone_by_the_next_command(root, monkeypatch):

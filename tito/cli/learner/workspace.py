@@ -79,7 +79,11 @@ def undo() -> None:
     echo(
         f"Restored the files that `tito {step.command}` overwrote at {step.when:%H:%M on %d %B}; "
         "`tito undo` again reverses this:",
-        *(f"  {path.relative_to(root.path)}" for path in step.paths),
+        *(
+            f"  {path.relative_to(root.path)}"
+            for path in step.paths
+            if root.state not in path.parents
+        ),
     )
 
 
