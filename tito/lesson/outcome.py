@@ -213,6 +213,24 @@ def reason_of(verdict: str, checks: Sequence[Outcome]) -> str:
 # Exceptions, explained.
 
 
+# (an exception's name, a pattern of its text, what it means)
+MEANINGS = (
+    ("TypeError", r" for \^: ", "In Python `**` is the power, and `^` is another operator."),
+    ("EOFError", "", "`input()` gets no answer in a test: give the value in the code."),
+    ("AttributeError", "'function' object has no", "Call it first: f(), with brackets, not f."),
+    (
+        "TypeError",
+        "'(int|float|list|tuple|dict|str)' object is not callable",
+        "Does a variable have the name of a function? Or is an operator missing before a bracket?",
+    ),
+    (
+        "TypeError",
+        r" for [-*/]{1,2}=?: .*'list'|can't multiply sequence",
+        "A list has no arithmetic: compute with its numbers, one by one.",
+    ),
+)
+
+
 def missing_name(name: str, text: str) -> str:
     """The name that an exception (its name and text) says is missing, or ""."""
     match = MISSING.match(text) if name in ("NameError", "ImportError", "AttributeError") else None
@@ -237,10 +255,9 @@ def explain(
         text = re.sub(r" \((?:unknown location|[^()]*\.py)\)", "", text)  # the path of a module
     sentence = f"{name}: {text}" if text else name
     sentence = f"{call} raised {sentence}" if call and nones is not None else sentence
-    if name == "TypeError" and " for ^: " in text:
-        return f"{sentence}. In Python `**` is the power, and `^` is another operator."
-    if name == "EOFError":
-        return f"{sentence}. `input()` gets no answer in a test: give the value in the code."
+    for kind, pattern, meaning in MEANINGS:
+        if name == kind and re.search(pattern, text):
+            return f"{sentence}. {meaning}"
     if match := NO_TENSOR.match(text):
         whose = f"`{owner}`" if owner else "It"
         return f"{sentence}. {whose} is a {match[1] or match[2]}: put Tensor(...) around it."

@@ -119,6 +119,7 @@ def test_the_mean_squared_error_of_a_line():
     assert found is not None, "mean_squared_error returned None: is `return` missing?"
     causes = {
         11.0: "11 is the sum of the squares: divide it by the number of examples",
+        1.5: "1.5 is twice the mean of the differences: `** 2` squares, `* 2` doubles",
         5.25: "5.25 is the loss of `predict`: call `model`, which is an argument",
         0.75: "0.75 is the mean of the differences: square each difference first",
         0.5625: "0.5625 is the square of the mean: square each difference before you add",
@@ -140,6 +141,8 @@ def test_the_mean_squared_error_uses_the_model_that_it_gets():
     cause = ""
     if close(found, 18.5) or close(found, 37.0):  # with a linear model
         cause = ": call `model`, which is an argument, and not `predict`"
+    if close(found, 50.5):
+        cause = ": write model(parameters, inputs), in this order"
     assert close(found, 6.5), (
         "with a model that multiplies its two inputs the loss should be 6.5, "
         f"yours is {found}{cause}"

@@ -20,11 +20,9 @@ def recorded_as(out, op, x):
     assert got == [op, [x]], f"{op}({x}) should be recorded as {[op, [x]]}, yours is {got}"
 
 
-def is_value(out, name):
+def is_value(out, name, cause="return what record returns"):
     """Assert that a result is a Value."""
-    assert isinstance(out, Value), (
-        f"{name} should be a Value, yours is {out!r:.60}: return what record returns"
-    )
+    assert isinstance(out, Value), f"{name} should be a Value, yours is {out!r:.60}: {cause}"
 
 
 def grad(node):
@@ -107,11 +105,15 @@ def derivatives(roots, leaf):
 
 
 # %% by-hand points=2
+def is_dict(got):
+    """Assert that the gradients stand in a dict."""
+    cause = "is `return` missing?" if got is None else 'return a dict, {"L": 1.0, ...}'
+    assert isinstance(got, dict), f"gradients_by_hand returned {got!r:.40}: {cause}"
+
+
 def test_gradients_of_intermediate_results_by_hand():
     got = gradients_by_hand()
-    assert isinstance(got, dict), (
-        f"gradients_by_hand returned {got!r:.40}: is `return` missing?"
-    )
+    is_dict(got)
     missing = [name for name in ("L", "f", "g", "e", "c", "d", "b", "a") if name not in got]
     assert not missing, f"there are eight gradients, yours lack the keys {missing}"
     e, f, g = -6.0, 4.0, 7.0
@@ -128,9 +130,7 @@ def test_gradients_of_intermediate_results_by_hand():
 
 def test_gradients_of_the_inputs_by_hand():
     got = gradients_by_hand()
-    assert isinstance(got, dict), (
-        f"gradients_by_hand returned {got!r:.40}: is `return` missing?"
-    )
+    is_dict(got)
     missing = [name for name in "dcba" if name not in got]
     assert not missing, f"every input has a gradient, yours lack the keys {missing}"
 
@@ -196,10 +196,11 @@ def test_multiply_records_its_operation_and_its_inputs():
 
 def test_the_local_gradient_for_one_factor_is_the_other_factor():
     for a, b in [(2.5, -7.0), (0.0, 40.0), (-0.125, 3.0)]:
-        got = local_gradients_of(Value(a) * Value(b))
-        cause = "the derivative with respect to one factor is the other factor"
-        cause *= isinstance(got, list)
-        equal(got, [b, a], f"the local gradients of {a} * {b}", cause)
+        got, case = local_gradients_of(Value(a) * Value(b)), f"the local gradients of {a} * {b}"
+        assert isinstance(got, list), f"{case} are {got}"
+        equal(
+            got, [b, a], case, "the derivative with respect to one factor is the other factor"
+        )
 
 
 # %% multiply hidden points=1
@@ -404,7 +405,7 @@ def test_every_node_is_listed_once():
     assert sorted(got) == [2.0, 3.0, 4.0, 5.0], (
         "node 5 was computed from nodes 4 and 3, node 4 from 3 and 2, and node 3 from 2. Your "
         f"order lists the nodes {got}; it should list each of the four once, and not node "
-        f"{beside.data:g}, from which 5 was not computed"
+        f"{beside.data:g}, from which 5 was not computed" + ". 5 is missing" * (5.0 not in got)
     )
     equal_nodes_are_listed()
 
@@ -995,7 +996,8 @@ def test_a_neuron_is_tanh_of_a_weighted_sum_plus_bias():
         total = w[0] * x[0] + w[1] * x[1] + w[2] * x[2] + b
         right = math.tanh(total) if nonlin else total
         out, after = output_and_input(neuron, x)
-        is_value(out, "the output of a neuron")
+        cause = "compute with Values only: `self.b` and not `self.b.data`, and `s.tanh()` of "
+        is_value(out, "the output of a neuron", cause + "their sum `s` and not `math.tanh(s)`")
         causes = {
             total - b: ": the bias is missing",
             math.tanh(total - b): ": the bias is missing",
@@ -1078,7 +1080,9 @@ def test_a_network_has_the_right_number_of_parameters():
         (2, [1, 1], 5),
         (1, [7, 2, 6, 3], 69),
     ]:
-        got = len(MLP(nin, nouts).parameters())
+        cause = {"'layers'": "store the layers in the network: `self.layers = ...`"}
+        case = f"the parameters of MLP({nin}, {nouts})"
+        got = len(result_of(lambda: MLP(nin, nouts).parameters(), case, cause))
         assert got == right, (
             f"MLP({nin}, {nouts}) has {right} parameters, yours has {got}: a layer has "
             "(inputs + 1) per neuron"
@@ -1105,6 +1109,8 @@ def test_only_the_last_layer_may_be_linear():
         expected = [[nonlin] * n for nonlin, n in zip(right, [3, 4, 2])]
         cause = "linear_output is for the last layer only; the layers before it keep tanh"
         cause *= linear and not any(map(any, got))
+        if linear and all(map(all, got)):
+            cause = "linear_output is not used: with it, nonlin is False in the last layer"
         equal(got, expected, f"with linear_output={linear}, nonlin of the neurons", cause)
 
 

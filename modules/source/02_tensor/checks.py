@@ -69,9 +69,14 @@ def test_strides_count_elements_for_every_rank():
             f"the strides of {shape} should be the tuple {wanted}, yours are {found!r}"
             + ". `list.reverse` and `list.sort` work in place and return None" * (found is None)
         )
+        cause = (
+            "one step along an axis passes all elements of the later axes, so multiply their "
+        )
+        cause += "lengths"
+        if found == wanted[::-1]:
+            cause = "these are the right numbers in reverse order"
         assert found == wanted, (
-            f"the strides of {shape} should be {wanted}, yours are {found}: one step along an "
-            "axis passes all elements of the later axes, so multiply their lengths"
+            f"the strides of {shape} should be {wanted}, yours are {found}: {cause}"
         )
 
 
@@ -543,13 +548,15 @@ def test_each_element_is_a_row_times_a_column():
         "a needs the shape (i, k, 1) and b the shape (1, k, j)",
         ValueError,
     )
+    cause = "compute with tensors, not with .data"
     assert isinstance(out, Tensor), (
-        f"the product of two Tensors should be a Tensor, yours is {out!r}: compute with "
-        "tensors, not with .data"
+        f"the product of two Tensors should be a Tensor, yours is {out!r}: "
+        f"{'is `return` missing?' if out is None else cause}"
     )
     wanted = [[sum(a[i, k] * b[k, j] for k in range(3)) for j in range(4)] for i in range(2)]
     assert out.shape == (2, 4), (
-        f"the shape of (2, 3) times (3, 4) should be (2, 4), yours is {out.shape}"
+        f"the shape of (2, 3) times (3, 4) should be (2, 4), yours is {out.shape}: sum over "
+        "axis 1, the one that both matrices have"
     )
     expect(out.data, wanted, f"the product of {a.tolist()} and {b.tolist()}")
 
