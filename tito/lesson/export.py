@@ -1,8 +1,8 @@
 """Build a lesson's module in the package from its exported cells.
 
-The text of the cells is unchanged, except that imports move to the top and solution markers and
-directives are removed. Each line of the module has a reference to its line in the lesson, so that
-errors can be reported with lines of the lesson.
+The text of the cells is unchanged, except that imports move to the top, solution markers and
+directives are removed, and docstrings are shortened. Each line of the module has a reference to
+its line in the lesson, so that errors can be reported with lines of the lesson.
 """
 
 import ast
@@ -22,6 +22,7 @@ from tito.errors import WorkError
 from tito.lesson import cells
 from tito.lesson.checks import IMPORTS
 from tito.lesson.course import Entry
+from tito.lesson.docstrings import DROPPED, shorten
 from tito.lesson.lesson_format import MARK, Exercise, Lesson
 from tito.lesson.outcome import UNWRITTEN, LeftOut, clean
 
@@ -36,7 +37,6 @@ TOP = re.compile(r"(?![\s#)\]}]|$|(?:else|elif|except|finally)\b)")
 NAMED = re.compile(r"^(?:async )?(?:def|class) +(\w+)|^(\w+)(?: *:[^=\n]+)? *=(?!=)", re.M)
 IMPORTED = re.compile(r"^(?:from +[\w.]+ +)?import +([\w., ]*\w)", re.M)
 MOST_DAMAGE = 10  # statements of a cell that Python cannot read; then the cell is left out
-DROPPED = "\0"  # in place of a line of such a statement
 
 
 Place = tuple[cells.Cell, int]  # a cell, and the line in it, from 0
@@ -114,7 +114,7 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
     text = "\n".join(line for line, _ in rows) + "\n"
     first = relative
     if not relative.startswith("#"):
-        first = f"# From {relative} by `tito export`; edit that file, not this one."
+        first = f"# From {relative} by `tito export`, docstrings shortened; edit that file."
     return ExportedModule(
         f"{first}\n# checksum: {_checksum(text)}\n{text}",
         [None, None, *(place for _, place in rows)],
@@ -239,10 +239,12 @@ def _split(
             left_out |= set(range(node.lineno - 1, node.end_lineno or 0))
         else:
             others.append(node)
+    texts = cell.source.split("\n")
+    new = unread | shorten(body, texts)
     lines: list[Row] = [
-        (unread.get(n, text), (cell, n))
-        for n, text in enumerate(cell.source.split("\n"))
-        if n not in left_out and not MARK.match(text) and unread.get(n, text) != DROPPED
+        (new.get(n, text), (cell, n))
+        for n, text in enumerate(texts)
+        if n not in left_out and not MARK.match(text) and new.get(n, text) != DROPPED
     ]
     while lines and not lines[0][0].strip():
         lines.pop(0)

@@ -21,8 +21,8 @@ def test_the_module_holds_the_exported_cells_with_imports_on_top(small_course):
     text = built(small_course.lesson("numbers")).text
     assert (
         text.split("\n")[0]
-        == "# From modules/source/01_numbers/numbers_dev.py by `tito export`; edit that file, not"
-        " this one."
+        == "# From modules/source/01_numbers/numbers_dev.py by `tito export`, docstrings shortened;"
+        " edit that file."
     )
     assert (
         text.split("\n", 2)[2]
