@@ -1,12 +1,13 @@
 # From modules/source/03_activations/activations_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 5e1e5a02321228cd
+# checksum: 3a70ce04137aeaed
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, where
-from tinytorch.support.activations import Activation, gelu, numerical_derivative, sigmoid, tanh
 from tinytorch.support.missing_names import numpy_names
+from tinytorch.support.modules import Activation
+from tinytorch.support.tensor_functions import gelu, numerical_derivative, sigmoid, tanh
 
 __all__ = [
     "collapse_linear", "relu", "xor_weights", "softmax", "log_softmax", "ReLU", "Sigmoid", "Tanh", "GELU", "Softmax",

@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 619ba9805d980b99
+# checksum: e7e3589a71280d35
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -23,7 +23,7 @@ from tinytorch.support.forward import (
     sum_forward,
     take_forward,
 )
-from tinytorch.support.graph_drawing import draw_graph
+from tinytorch.support.svg import draw_graph
 
 __all__ = [
     "table", "deferred_rules", "derivative", "arithmetic_rules", "topological_order", "accumulate", "propagate",

@@ -1,5 +1,5 @@
 # From modules/source/01_backprop/backprop_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 8f0ac6c0ba3cf75e
+# checksum: 5ef615d594bac410
 """Backpropagation: Compute the gradient of a network in one backward pass, and train it."""
 
 import itertools
@@ -7,8 +7,8 @@ import math
 import random
 
 from tinytorch.core.descent import numerical_gradient
-from tinytorch.support.graph_drawing import graph_of_values
 from tinytorch.support.scalars import Scalar, as_float, real_power, unknown_derivatives
+from tinytorch.support.svg import graph_of_values
 
 __all__ = [
     "Value", "record", "add", "multiply", "negate", "subtract", "divide", "tanh", "propagate", "topological_order",

@@ -1,5 +1,5 @@
 # From modules/source/07_optimizers/optimizers_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: e81c80e419cc0ae8
+# checksum: 43920712725350a6
 """Optimizers: From the gradient to better weights, with SGD, momentum and AdamW."""
 
 import copy
@@ -10,8 +10,17 @@ import numpy as np
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.arguments import check_number, check_parameters
 from tinytorch.support.modules import clear_gradients
-from tinytorch.support.parameter_groups import FlatStep, check_groups, matching_state, parameter_state
-from tinytorch.support.schedules import LRScheduler, LambdaLR, LinearLR, SequentialLR, StepLR
+from tinytorch.support.optimizers import (
+    FlatStep,
+    LRScheduler,
+    LambdaLR,
+    LinearLR,
+    SequentialLR,
+    StepLR,
+    check_groups,
+    matching_state,
+    parameter_state,
+)
 
 __all__ = [
     "sgd_update", "momentum_update", "param_groups", "Optimizer", "regularized_gradient", "SGD", "update_moments",

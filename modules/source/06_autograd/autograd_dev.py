@@ -33,7 +33,7 @@ import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable, apply, operand
 from tinytorch.support import derivatives
-from tinytorch.support.graph_drawing import draw_graph
+from tinytorch.support.svg import draw_graph
 
 # %% [markdown]
 # ## Recording operations
