@@ -7,7 +7,7 @@ from types import ModuleType
 
 from tito.lesson import cells
 
-DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+DOCUMENTED = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def run_examples(script: Path, module: ModuleType) -> doctest.TestResults:
@@ -19,6 +19,6 @@ def run_examples(script: Path, module: ModuleType) -> doctest.TestResults:
         for node in ast.walk(ast.parse(cell.source)):
             if isinstance(node, DOCUMENTED) and (text := ast.get_docstring(node)):
                 line = cell.line + node.body[0].lineno - 2
-                names = dict(vars(module))
-                runner.run(parser.get_doctest(text, names, node.name, str(script), line))
+                names, name = dict(vars(module)), getattr(node, "name", module.__name__)
+                runner.run(parser.get_doctest(text, names, name, str(script), line))
     return runner.summarize(verbose=False)

@@ -92,7 +92,8 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
     relative  what the first line names as its origin
     package   the name of the package, so that its imports are a separate group
 
-    A cell that is not valid Python is left out. Raises TitoError when no cell is exported.
+    The first text with which a cell begins is the docstring. What is not valid Python is left out.
+    Raises TitoError when no cell is exported.
     """
     if not source.exported:
         raise WorkError(
@@ -100,24 +101,23 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
             f"`tito reset {declared.name}` brings the starting version back.",
         )
     imports, names = list[Import](), list[str]()
-    body, damage = list[Row](), list[Damage]()
+    about, body, damage = list[Row](), list[Row](), list[Damage]()
     for cell in _without_stubs(source, declared):
         tree, unread, found = _read(source, cell)
         damage += found
+        about = about or _take_docstring(cell, tree, unread)
         own_imports, others, lines = _split(cell, tree.body, unread)
         imports += own_imports
         if "export" in cell.directives:
             names += [name for node in others for name in defined(node) if name[0] != "_"]
         if lines:
             body += [("", None), ("", None)] * bool(body) + lines
-    rows = _head(declared, imports, names, package) + body
-    text = "\n".join(line for line, _ in rows) + "\n"
-    first = relative
-    if not relative.startswith("#"):
-        first = f"# From {relative} by `tito export`, docstrings shortened; edit that file."
+    about = about or [(f'"""{declared.title}: {declared.summary.rstrip(".")}."""', None)]
+    lines = about + _head(imports, names, package) + body
+    text = "\n".join(line for line, _ in lines) + "\n"
     return ExportedModule(
-        f"{first}\n# checksum: {_checksum(text)}\n{text}",
-        [None, None, *(place for _, place in rows)],
+        f"{_first_line(relative)}\n# checksum: {_checksum(text)}\n{text}",
+        [None, None, *(place for _, place in lines)],
         declared,
         source,
         [problem for problem, _ in damage],
@@ -209,10 +209,25 @@ def _place(cell: cells.Cell, name: str = "") -> str:
 # The lines of the module.
 
 
-def _head(declared: Lesson, imports: list[Import], names: list[str], package: str) -> list[Row]:
-    """The lines of a module above the cells: docstring, imports, `__all__`."""
-    head: list[Row] = [(f'"""{declared.title}: {declared.summary.rstrip(".")}."""', None)]
-    head += [("", None), *_import_rows(imports, package)]
+def _first_line(relative: str) -> str:
+    if relative.startswith("#"):
+        return relative
+    return f"# From {relative} by `tito export`, docstrings shortened; edit that file."
+
+
+def _take_docstring(cell: cells.Cell, tree: ast.Module, unread: dict[int, str]) -> list[Row]:
+    """The lines of the text with which a cell begins, if any; they are DROPPED in the cell."""
+    if ast.get_docstring(tree) is None:
+        return []
+    node, lines = tree.body.pop(0), cell.source.split("\n")
+    rows = range(node.lineno - 1, node.end_lineno or 0)
+    unread |= dict.fromkeys(rows, DROPPED)
+    return [(lines[n], (cell, n)) for n in rows]
+
+
+def _head(imports: list[Import], names: list[str], package: str) -> list[Row]:
+    """The lines of a module between its docstring and the cells: imports, `__all__`."""
+    head: list[Row] = [("", None), *_import_rows(imports, package)]
     head += [(row, None) for row in _all_rows(list(dict.fromkeys(names)))]
     return head
 

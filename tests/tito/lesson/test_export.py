@@ -59,6 +59,15 @@ def _given(x):
     )
 
 
+def test_a_text_at_the_top_of_the_first_cell_is_the_docstring(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    edit(entry, "import math", '"""Numbers.\n\n>>> double\n"""\nimport math')
+    module = built(entry)
+    assert module.text.split("\n")[2:7] == ['"""Numbers.', "", ">>> double", '"""', ""]
+    assert module.place(3).endswith('"""Numbers.')
+    assert module.text.count("Numbers") == 1
+
+
 def test_the_package_s_own_imports_stand_last(small_course):
     source = cells.parse(
         small_course.lesson("sums").script,
