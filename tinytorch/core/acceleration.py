@@ -1,5 +1,5 @@
 # From modules/source/20_acceleration/acceleration_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: ed65db0d2585f1f9
+# checksum: 692832231022a9f9
 """Acceleration: Caches, memory, fusion, batches and processes, each gain measured."""
 
 import math
@@ -9,6 +9,7 @@ import numpy as np
 
 from tinytorch.core.profiling import race, ratio_interval
 from tinytorch.core.tensor import Tensor
+from tinytorch.support.missing_names import NumPyNames
 from tinytorch.support.worker_processes import SharedMemory, Worker, make_backward
 
 __all__ = [
@@ -280,7 +281,7 @@ class DataParallel:
         return sum(share * loss for share, loss in zip(shares, losses))
 
 
-class GradScaler:
+class GradScaler(NumPyNames):
     """Dynamic loss scaling."""
 
     def __init__(self, scale=2.0**16, growth_interval=2000):

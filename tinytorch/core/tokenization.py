@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: caead913df5ea8b1
+# checksum: 8cadbcd5fc36ac16
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from tinytorch.support.token_ids import check_vocabulary, one_row, read_file, write_file
+from tinytorch.support.token_ids import check_text, check_vocabulary, one_row, read_file, write_file
 
 __all__ = [
     "CharTokenizer", "to_bytes", "from_bytes", "merged", "pair_counts", "best_pair", "WORDS", "split", "count_words",
@@ -18,8 +18,8 @@ __all__ = [
 ]
 
 
-# Given: check_vocabulary refuses a faulty vocabulary, one_row turns ids into a list of int, the
-# other two read and write files.
+# Given: the first two refuse a text without UTF-8 bytes and a faulty vocabulary, one_row turns
+# ids into a list of int, the others read and write files.
 
 
 class CharTokenizer:
@@ -147,6 +147,7 @@ def split(text, pattern=WORDS):
 
 def count_words(text, special_tokens=()):
     """{the bytes of a word, as a tuple: how often it occurs}, without special tokens."""
+    check_text(text)
     parts = [text]
     for special in sorted(special_tokens, key=len, reverse=True):
         # part.split is the method of str, not our function `split`
@@ -251,6 +252,7 @@ class Tokenizer:
         Raises ValueError if `allowed_special` contains a name that this tokenizer does not
         have.
         """
+        check_text(text)
         if allowed_special == "all":
             allowed_special = self.special_tokens
         elif isinstance(allowed_special, str):

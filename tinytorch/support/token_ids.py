@@ -109,6 +109,20 @@ def one_row(ids):
     return ids.tolist()
 
 
+def check_text(text):
+    """Raise ValueError, with the place, for a text that has no UTF-8 bytes. Python reads one from a
+    file name or from JSON: in place of half a character it has a number called a lone surrogate.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{text[error.start]!r} at position {error.start} is half of a character, so the text "
+            'has no UTF-8 bytes\nto replace all such halves, write text.encode("utf-8", '
+            '"replace").decode()'
+        ) from None
+
+
 def check_vocabulary(merges, special_tokens):
     """Refuse what is no vocabulary of byte-pair encoding.
 
@@ -130,6 +144,7 @@ def check_vocabulary(merges, special_tokens):
             raise ValueError(f"the merge {pair} has the id {new}: its parts need smaller ids")
     used = {}
     for name, number in special_tokens.items():
+        check_text(name)
         if name == "":
             raise ValueError("a special token cannot be the empty text")
         if number < 256 + len(merges) or number in used:
