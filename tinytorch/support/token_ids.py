@@ -63,6 +63,10 @@ def check_logits(logits):
     """`logits`, a Tensor or array of shape (..., V). ValueError, with the row, when a row has no
     largest finite number: a token cannot be chosen by it."""
     array = logits if isinstance(logits, np.ndarray) else logits.data
+    if not array.shape[-1:] or not array.shape[-1]:
+        raise ValueError(
+            f"logits are one number for each token of the vocabulary, not of shape {array.shape}"
+        )
     largest = np.maximum.reduce(array, axis=-1)
     if not np.isfinite(largest).all():
         wrong = np.argwhere(~np.isfinite(largest))
@@ -91,8 +95,11 @@ def usable_p(dtype, p):
 
     >>> usable_p(np.dtype("float32"), 0.8) < 0.8, usable_p(np.dtype("float32"), 1)
     (True, 1)
+    >>> bool(np.float32(usable_p(np.dtype("float32"), 1e-99)))
+    True
     """
-    return p * (1 - 4 * float(np.finfo(dtype).eps)) if 0 < p < 1 else p
+    limits = np.finfo(dtype)
+    return max(p * (1 - 4 * float(limits.eps)), float(limits.tiny)) if 0 < p < 1 else p
 
 
 def one_row(ids):
@@ -112,7 +119,10 @@ def one_row(ids):
 def check_text(text):
     """Raise ValueError, with the place, for a text that has no UTF-8 bytes. Python reads one from a
     file name or from JSON: in place of half a character it has a number called a lone surrogate.
+    TypeError for what is no str.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"a text is a str, not {type(text).__name__}")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
