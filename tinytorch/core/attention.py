@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: c82de8105c14939e
+# checksum: 27d77546276a6065
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -120,8 +120,8 @@ def running_counts(ids, vocab_size):
 def sinusoidal(T, D):
     """Sinusoidal positional encodings.
 
-    returns  float32 ndarray of shape (T, D): row t is sin(t f0), cos(t f0), sin(t f1), cos(t
-             f1), ... with f_i = 10000 ** (-2 i / D)
+    returns  float32 ndarray of shape (T, D): row t is sin(t f0), cos(t f0), sin(t f1),
+             cos(t f1), ... with f_i = 10000 ** (-2 i / D)
     """
     angles = np.arange(T)[:, None] * 10000.0 ** (-np.arange(0, D, 2) / D)
     out = np.empty((T, D), np.float32)

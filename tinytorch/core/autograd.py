@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 9764395767edce37
+# checksum: 5215e0d51e7edbfe
 """Autograd: reverse-mode automatic differentiation of what tensors compute.
 
 What is here, in the order in which to read it:
@@ -349,7 +349,13 @@ derivative(cross_entropy_forward, cross_entropy_rule)
 
 
 class Function(FunctionMethods):
-    """An operation with its own rule. Subclasses define two methods:"""
+    """An operation with its own rule. Subclasses define two methods:
+
+    forward(self, *arrays)   takes arrays, returns one; self.save_for_backward(...) keeps arrays
+    backward(self, grad)     takes the gradient of the result, and returns the gradient of the
+                             input; for several inputs a tuple, with None where there is no
+                             derivative. self.saved_tensors is the tuple of the saved arrays
+    """
 
     def __call__(self, *inputs, **options):
         call = copy.copy(self)

@@ -1,5 +1,5 @@
 # From modules/source/24_compression/compression_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 54fcf66cb835db68
+# checksum: 3e4d665297510ceb
 """Compression: Fewer numbers: pruning, low rank, LoRA, averages of weights, distillation."""
 
 import copy
@@ -86,7 +86,7 @@ def stored_bytes(w):
 class Mask:
     """Keeps weights at 0 during training.
 
-    masks   {path: bool array}, as `prune_global` returns it; A path that is no parameter of the
+    masks   {path: bool array}, as `prune_global` returns it. A path that is no parameter of the
             model is a KeyError
     """
 

@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 9dd912830720704e
+# checksum: 2ce909775e832340
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -231,7 +231,7 @@ class Conv2d(Module):
     """A convolutional layer.
 
     init          returns the initial weights, called as init(fan_in, fan_out, rng, shape):
-                  xavier_uniform, he_normal,
+                  xavier_uniform, he_normal, ...
 
     .weights      Variable of shape (out_channels, in_channels, kernel height, kernel width)
     .bias         Variable of shape (out_channels,), float32 zeros at first

@@ -1,5 +1,5 @@
 # From modules/source/09_data/data_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: de6ee58140cfd9e4
+# checksum: a9771e5b82951311
 """Data: Real images, split, shuffled, batched, standardized and augmented."""
 
 import math
@@ -203,8 +203,8 @@ class DataLoader:
 def channel_statistics(images):
     """The mean and the standard deviation of each channel, over all examples and pixels.
 
-    images   array of shape (n, channels, ...): images (n, channels, height, width), or rows (n,
-             features)
+    images   array of shape (n, channels, ...): images (n, channels, height, width), or rows
+             (n, features)
     returns  (mean, std): two float32 arrays of shape (channels, 1, 1) for images, (features,)
              for rows
     """

@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: dc4181905e0b5a2c
+# checksum: 4d5a7452ccc549fe
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -51,9 +51,9 @@ def layer_norm_forward(x, weight, bias, eps, saved):
     x        ndarray of shape (..., D)
     weight   ndarray of shape (D,)
     bias     ndarray of shape (D,)
-    saved    a dict, in which the function stores two arrays for the rule: "normalized": x̂, (x
-             - mean) / sqrt(variance + eps), of the shape of x "scale": 1 / sqrt(variance +
-             eps), of shape (..., 1)
+    saved    a dict, in which the function stores two arrays for the rule:
+             "normalized": x̂, (x - mean) / sqrt(variance + eps), of the shape of x
+             "scale": 1 / sqrt(variance + eps), of shape (..., 1)
     returns  a new ndarray of the shape and dtype of x
     """
     n = x.shape[-1]

@@ -1,5 +1,5 @@
 # From modules/source/19_profiling/profiling_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 354405f82e337c79
+# checksum: f3770a5898da6848
 """Profiling: How long a program takes, how much work it does, and how certain both numbers are."""
 
 import math
@@ -114,11 +114,13 @@ def flops_of(op, *shapes, **options):
     """The floating-point operations of one operation, computed from shapes alone.
 
     shapes   the shapes of its inputs, tuples
-    returns  int, in FLOPs: "matmul" and "linear", of shapes (..., i, k) and (..., k, j): 2 k
-             for each element of the result "conv2d", of shapes (N, C, H, W) and (O, C, h, w): 2
-             C h w for each "attention", of shape (B, T, 3D): 4 T for each element of the result
-             (B, T, D) names in MOVES: 0, whatever the shapes are other names: 1 for each
-             element of the inputs, broadcast to one shape
+    returns  int, in FLOPs:
+             "matmul" and "linear", of shapes (..., i, k) and (..., k, j): 2 k for each element
+                 of the result
+             "conv2d", of shapes (N, C, H, W) and (O, C, h, w): 2 C h w for each
+             "attention", of shape (B, T, 3D): 4 T for each element of the result (B, T, D)
+             names in MOVES: 0, whatever the shapes are
+             other names: 1 for each element of the inputs, broadcast to one shape
 
     >>> flops_of("matmul", (3, 4), (4, 5))
     120

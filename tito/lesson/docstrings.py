@@ -41,7 +41,7 @@ def _short(lines: list[str]) -> list[str]:
         return lines
     indent = " " * (len(text) - len(text.lstrip()))
     text = text.removesuffix(quotes).replace(f"\n{indent}", "\n").strip()
-    first, *others = re.split(r"\n\s*\n", text)
+    first, *others = re.split(r"(?<!:)\n\s*\n", text)  # what ends in a colon belongs to the next
     examples = [paragraph for paragraph in others if paragraph.startswith(">>> ")]
     notes = ["\n".join(_notes(text, indent)) for text in others if text not in examples]
     kept = [first, *notes, *map(_first_result, examples[:1])]
@@ -60,7 +60,11 @@ def _notes(paragraph: str, indent: str) -> Iterator[str]:
         kept = [clause for clause in others if TOLD.search(clause)]
         if TOLD.search(first) or is_table and (kept or "shape" in first):
             kept = [first, *kept]
-        text = " ".join(kept).rstrip(".;")
+        is_nested = re.search(rf"\n {{{len(column) + 1}}}", row)
+        if kept and (is_nested or len(kept) > len(others)):
+            yield from row.split("\n")
+            continue
+        text = re.sub(r"; (?=(?!\w*Error)[A-Z])", ". ", " ".join(kept)).rstrip(".;")
         if not is_table:
             text = " ".join(f"{clause.rstrip('.;')}." for clause in kept)
         width = WIDTH - len(indent) - len(column)

@@ -16,6 +16,9 @@ def scores(query, key, scale=None):
     key      Tensor of shape (..., Tk, d); TypeError for a list; (a; b) is free
     scale    the factor; None for 1 / sqrt(d)
     mask     a list, ValueError for others
+    saved    two arrays. They are:
+               "weights"  of shape (Tq, Tk)
+               "sum"      a number
 
     It is fast. Raises IndexError for -1; the message contains -1. Then forward takes
     x of shape (T, d). Nothing else.
@@ -37,6 +40,9 @@ def scores(query, key, scale=None):
     query    Tensor of shape (..., Tq, d)
     key      Tensor of shape (..., Tk, d); TypeError for a list
     mask     a list, ValueError for others
+    saved    two arrays. They are:
+               "weights"  of shape (Tq, Tk)
+               "sum"      a number
 
     Raises IndexError for -1. Then forward takes x of shape (T, d).
 
@@ -72,6 +78,7 @@ def test_methods_and_inner_functions_are_shortened_too():
         ("First.\n\n    More.\n    ", "First."),
         ("First.\n\n    More.", "First."),
         ("First\n    second.", "First\n    second."),
+        ("First:\n\n    - a\n\n    More.\n    ", "First:\n\n    - a\n    "),
         ("First.\n\n    >>> x = f()\n    >>> x\n    3\n    ", "First."),
         ("First.\n\n    >>> f()\n    3\n\n    More.", "First.\n\n    >>> f()\n    3\n    "),
     ],
