@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(config, items):
     if lesson in NAMES:
         of_lesson = (
             rf"test_{lesson}\.py::|test_lessons\.py::\w+\[{lesson}[-\]]"
-            rf"|test_doctests\.py::\w+\[tinytorch\.core\.{lesson}\]"
+            rf"|test_doctests\.py::\w+\[(tinytorch\.core\.)?{lesson}\]"
         )
         selected = [item for item in selected if re.search(of_lesson, item.nodeid)]
     if not config.option.all:

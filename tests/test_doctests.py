@@ -1,5 +1,5 @@
-"""Every example in a docstring of the package, of tito, of milestones and of what checks share is
-true.
+"""Every example in a docstring of the package, of the chapters, of tito, of milestones and of what
+checks share is true.
 """
 
 import doctest
@@ -8,6 +8,9 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+
+from tito.author.examples import run_examples
+from tito.lesson import course
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 MODULES = [
@@ -22,6 +25,16 @@ MODULES = [
 def test_the_examples_of_a_module_are_true(module):
     module = importlib.import_module(module)
     assert doctest.testmod(module).failed == 0, "see the captured output"
+
+
+@pytest.mark.parametrize(
+    "entry", course.find_root(REPOSITORY).lessons, ids=lambda entry: entry.name
+)
+def test_the_examples_of_a_chapter_are_true(entry):
+    if any(">>> " in cell.source for cell in entry.declared.source.exported):
+        module = importlib.import_module(f"tinytorch.{entry.declared.module}")
+        done = run_examples(entry.script, module)
+        assert done.attempted and not done.failed, "see the captured output"
 
 
 SOURCE = REPOSITORY / "modules"

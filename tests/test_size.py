@@ -30,11 +30,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (37200, 28000),
+    "lines of tito": (37300, 28000),
     "lines of tito/grading": (15500, 12000),
     "lines of tito/learn": (6600, 5000),
     "lines of tito/book": (2600, 2600),
-    "lines of tests": (56700, 46000),
+    "lines of tests": (56900, 46000),
     "functions over 40 lines": (4, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),

@@ -31,7 +31,7 @@ __getattr__, __dir__ = public_module(
         "tensor": "Tensor Variable stack where",
         "layers": "manual_seed",
         "autograd": "Function no_grad numerical_gradient_check draw_graph",
-        "support.creation": "arange cat eye full linspace ones rand randn tensor zeros",
+        "support.tensor_functions": "arange cat eye full linspace ones rand randn tensor zeros",
         "support.checkpoints": "load save",
     },
     TENSOR

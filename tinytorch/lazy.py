@@ -18,7 +18,7 @@ def public_module(module, homes, instead=None):
     """The `__getattr__` and `__dir__` of a public module.
 
     module   its name
-    homes    {a lesson, or another module, such as "support.creation": the names that come from it};
+    homes    {a lesson, or another module, such as "nn.additions": the names that come from it};
              two lessons with a space between: the first of them, once it is there, and before that
              the second
     instead  {what to write here, with {name} for the name: the names that PyTorch has for it}

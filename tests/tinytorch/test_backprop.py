@@ -19,7 +19,7 @@ from tinytorch.core.backprop import (
     topological_order,
 )
 from tinytorch.pictures.backprop import make_rings, train_in_numpy
-from tinytorch.support.graph_drawing import Graph
+from tinytorch.support.svg import Graph
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
 

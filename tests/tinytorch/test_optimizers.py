@@ -24,7 +24,7 @@ from tinytorch.core.optimizers import (
     clip_grad_norm_,
 )
 from tinytorch.core.tensor import Tensor, Variable
-from tinytorch.support.parameter_groups import FlatStep
+from tinytorch.support.optimizers import FlatStep
 
 SHAPES = [(7, 5), (5,), (), (1, 3, 2), (9, 8), (0, 4)]
 TOLERANCE = {"float32": 1e-5, "float64": 1e-10}

@@ -183,9 +183,10 @@ def test_every_character_is_in_a_piece(categories, category):
         Tokenizer({(195, 169): 256, (256, 256): 257}, {"<|é|>": 258}),
         Tokenizer({}),
         CharTokenizer("naïve π\n\\\"'猫🙂"),
+        CharTokenizer("naïve π\n\ud800"),
         CharTokenizer(""),
     ],
-    ids=["pairs", "bytes", "characters", "no characters"],
+    ids=["pairs", "bytes", "characters", "half a character", "no characters"],
 )
 def test_a_saved_tokenizer_is_the_same(tmp_path, tokenizer):
     path = tmp_path / "tokenizer.json"

@@ -1,12 +1,13 @@
-# From modules/source/03_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: 943d8e04d5ee953b
+# From modules/source/03_activations/activations_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 3a70ce04137aeaed
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, where
-from tinytorch.support.activations import Activation, gelu, numerical_derivative, sigmoid, tanh
 from tinytorch.support.missing_names import numpy_names
+from tinytorch.support.modules import Activation
+from tinytorch.support.tensor_functions import gelu, numerical_derivative, sigmoid, tanh
 
 __all__ = [
     "collapse_linear", "relu", "xor_weights", "softmax", "log_softmax", "ReLU", "Sigmoid", "Tanh", "GELU", "Softmax",
@@ -25,8 +26,6 @@ def collapse_linear(w1, b1, w2, b2):
 
     >>> collapse_linear(Tensor([[2.0]]), Tensor([1.0]), Tensor([[3.0]]), Tensor([5.0]))
     (Tensor([[6.]]), Tensor([8.]))
-
-    Source: Strang, Introduction to Linear Algebra, section 8.1, "linear transformation".
     """
     w = w1 @ w2
     b = b1 @ w2 + b2
@@ -37,13 +36,10 @@ def relu(x):
     """max(0, x), elementwise.
 
     x        Tensor of any shape and dtype, finite numbers
-    returns  a new Tensor of the same shape and dtype, computed with Tensor operations. Its
-             derivative at 0 is 0, as in PyTorch
+    returns  a new Tensor of the same shape and dtype, computed with Tensor operations
 
     >>> relu(Tensor([-2.0, 0.0, 3.0]))
     Tensor([0., 0., 3.])
-
-    Source: Nair, Hinton, Rectified linear units improve restricted Boltzmann machines (2010).
     """
     return where(x <= 0, 0, x)
 
@@ -56,8 +52,6 @@ def xor_weights():
 
     >>> [t.shape for t in xor_weights()]
     [(2, 2), (2,), (2, 1), (1,)]
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.1.
     """
     w1, b1 = Tensor([[1.0, 1.0], [1.0, 1.0]]), Tensor([0.0, -1.0])
     w2, b2 = Tensor([[1.0], [-2.0]]), Tensor([0.0])
@@ -68,20 +62,8 @@ def xor_weights():
 def softmax(x, axis=-1):
     """Turn logits into probabilities along `axis`.
 
-    x        Tensor of logits, shape (..., classes, ...); -inf means "impossible"
-    axis     the axis of the classes: an int, or a tuple of ints if the classes are on several
-             axes
-    returns  a new Tensor of the same shape, computed with Tensor operations. Its numbers are
-             >= 0 and sum to 1 along `axis`
-
-    Correct for logits of +-1000, also if the rows of a batch have logits of very different
-    size. If all logits of a row are -inf, the result is nan.
-
-    >>> softmax(Tensor([[1000.0, 1000.0], [0.0, -1000.0]]))
-    Tensor([[0.5, 0.5],
-            [1. , 0. ]])
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 4.1.
+    x        Tensor of logits, shape (..., classes, ...)
+    returns  a new Tensor of the same shape, computed with Tensor operations
     """
     powers = (x - x.max(axis, keepdims=True)).exp()
     return powers / powers.sum(axis, keepdims=True)
@@ -124,12 +106,7 @@ class GELU(Activation):
 
 
 class Softmax(Activation):
-    """`softmax` along a fixed axis as a module: Softmax(axis)(x) is softmax(x, axis).
-
-    >>> Softmax(axis=0)(Tensor([[1.0, 5.0], [1.0, 5.0]]))
-    Tensor([[0.5, 0.5],
-            [0.5, 0.5]])
-    """
+    """`softmax` along a fixed axis as a module: Softmax(axis)(x) is softmax(x, axis)."""
 
     def __init__(self, axis=-1):
         self.axis = axis

@@ -1,5 +1,5 @@
-# From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 809841098015db2a
+# From modules/source/14_attention/attention_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 27d77546276a6065
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -29,13 +29,10 @@ def attention_scores(query, key, scale=None):
 
     query    Tensor of shape (..., Tq, d): Tq queries of d numbers
     key      Tensor of shape (..., Tk, d)
-    scale    the factor; None for 1 / sqrt(d)
     returns  Tensor of shape (..., Tq, Tk): row i holds the scores of query i
 
     >>> attention_scores(Tensor([[1.0, 2.0, 0.0, 0.0]]), Tensor([[4.0, 0.0, 9.0, 9.0]]))
     Tensor([[2.]])
-
-    Source: Vaswani et al., Attention is all you need (2017), section 3.2.1.
     """
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     return query @ key.swapaxes(-1, -2) * scale
@@ -44,16 +41,8 @@ def attention_scores(query, key, scale=None):
 def causal_mask(queries, keys):
     """Which keys each query may look at, when the queries are the last positions of the keys.
 
-    queries  int: the number of queries
-    keys     int: the number of keys
     returns  bool ndarray of shape (queries, keys), True where query i may look at key j: the
              last query at all keys, the one before it at all but the last key, and so on
-
-    >>> causal_mask(2, 4)
-    array([[ True,  True,  True, False],
-           [ True,  True,  True,  True]])
-
-    Source: Vaswani et al. (2017), section 3.2.3. PyTorch's is_causal aligns at the first key.
     """
     return np.tri(queries, keys, keys - queries, dtype=bool)
 
@@ -61,20 +50,9 @@ def causal_mask(queries, keys):
 def masked_softmax(scores, mask=None):
     """Softmax along the last axis, over the keys that the mask allows.
 
-    scores   Tensor of shape (..., Tq, Tk); may contain inf and nan where the mask is False
-    mask     None, or an array or Tensor that broadcasts to the shape of `scores`. A bool mask
-             is True where a query may look. A mask of floats is added to the scores; a Variable
-             gets a gradient
-    returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False. Each row
-             sums to 1. A row in which the mask hides every key (all False or all -inf) is 0,
-             and its gradient is 0
-
-    >>> masked_softmax(Tensor([[5.0, 5.0, 9.0], [1.0, 2.0, 3.0]]),
-    ...                np.array([[True, True, False], [False, False, False]]))
-    Tensor([[0.5, 0.5, 0. ],
-            [0. , 0. , 0. ]])
-
-    Source: torch.nn.functional.scaled_dot_product_attention, attn_mask.
+    scores   Tensor of shape (..., Tq, Tk)
+    mask     None, or an array or Tensor that broadcasts to the shape of `scores`
+    returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False
     """
     if mask is None:
         return softmax(scores)
@@ -91,20 +69,10 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     query      Tensor of shape (..., Tq, d)
     key        Tensor of shape (..., Tk, d)
     value      Tensor of shape (..., Tk, e)
-    attn_mask  None or a mask as `masked_softmax` takes it
-    dropout_p  the probability with which each weight is dropped, as in `dropout`; 0 for none
-    is_causal  True: use the mask causal_mask(Tq, Tk)
-    scale      the factor of the scores; None for 1 / sqrt(d)
     returns    Tensor of shape (..., Tq, e)
 
     ValueError when is_causal=True is combined with attn_mask. ValueError when is_causal=True
-    and Tq is not Tk; this second message contains "causal_mask".
-
-    >>> scaled_dot_product_attention(Tensor([[0.0]]), Tensor([[1.0], [2.0]]),
-    ...                              Tensor([[10.0, 1.0], [20.0, 3.0]]))
-    Tensor([[15.,  2.]])
-
-    Source: Vaswani et al. (2017), equation 1; torch.nn.functional.scaled_dot_product_attention.
+    and Tq is not Tk.
     """
     query, key, value = map(as_float_tensor, (query, key, value))
     check_query_key_value(query, key, value)
@@ -123,13 +91,8 @@ def hard_lookup(keys, values, query):
 
     keys     Tensor of shape (n, d)
     values   Tensor of shape (n, e)
-    query    Tensor of shape (d,); its dot product with one key is at least 0.1 larger than with
-             every other key
+    query    Tensor of shape (d,)
     returns  Tensor of shape (e,): the value of that key, up to rounding
-
-    >>> hard_lookup(Tensor([[1.0, 0.0], [0.0, 1.0]]), Tensor([[5.0], [7.0]]),
-    ...             Tensor([0.2, 0.8]))
-    Tensor([7.])
     """
     return scaled_dot_product_attention(query.unsqueeze(0), keys, values, scale=1000.0)[0]
 
@@ -139,11 +102,6 @@ def running_mean(values):
 
     values   Tensor of shape (..., T, e)
     returns  Tensor of the same shape
-
-    >>> running_mean(Tensor([[2.0], [4.0], [9.0]]))
-    Tensor([[2.],
-            [3.],
-            [5.]])
     """
     same = Tensor(np.zeros((values.shape[-2], 1), values.dtype))
     return scaled_dot_product_attention(same, same, values, is_causal=True)
@@ -153,13 +111,7 @@ def running_counts(ids, vocab_size):
     """How often each token has occurred up to each position, computed with `running_mean`.
 
     ids         int array of shape (T,), from 0 to vocab_size - 1
-    vocab_size  int
     returns     float32 Tensor of shape (T, vocab_size)
-
-    >>> running_counts(np.array([1, 0, 1]), 2)
-    Tensor([[0., 1.],
-            [1., 1.],
-            [1., 2.]])
     """
     one_hot = Tensor(np.eye(vocab_size, dtype=np.float32)[ids])
     return running_mean(one_hot) * np.arange(1, len(ids) + 1)[:, None]
@@ -168,16 +120,8 @@ def running_counts(ids, vocab_size):
 def sinusoidal(T, D):
     """Sinusoidal positional encodings.
 
-    T        int: the number of positions
-    D        int: the width; may be odd
     returns  float32 ndarray of shape (T, D): row t is sin(t f0), cos(t f0), sin(t f1),
              cos(t f1), ... with f_i = 10000 ** (-2 i / D)
-
-    >>> sinusoidal(2, 4).round(3)
-    array([[0.   , 1.   , 0.   , 1.   ],
-           [0.841, 0.54 , 0.01 , 1.   ]], dtype=float32)
-
-    Source: Vaswani et al. (2017), section 3.5.
     """
     angles = np.arange(T)[:, None] * 10000.0 ** (-np.arange(0, D, 2) / D)
     out = np.empty((T, D), np.float32)
@@ -189,21 +133,14 @@ def sinusoidal(T, D):
 class LearnedPositions(Module):
     """Adds a learned vector to each position of a sequence.
 
-    context    int: the longest sequence
-    embed_dim  int: D
-    rng        a NumPy Generator, a seed, or None for the generator of lesson 04
-
     forward takes x of shape (B, T, D) and returns x plus the first T rows of the weight.
-    ValueError when T is larger than the context; the message contains both.
+    ValueError when T is larger than the context.
 
     .weight    float32 Variable of shape (context, D), from the normal distribution with
                standard deviation 0.02
 
     >>> LearnedPositions(5, 2, rng=0)(Tensor(np.zeros((1, 3, 2), "float32"))).shape
     (1, 3, 2)
-
-    Source: Radford et al., Improving language understanding by generative pre-training (2018),
-    section 4.1.
     """
 
     def __init__(self, context, embed_dim, rng=None):
@@ -226,16 +163,12 @@ def rope(x, positions, base=10000.0):
 
     x          Tensor of shape (..., T, d), d even: queries or keys
     positions  int array of shape (T,): the position of each row
-    base       float that sets the speeds: at position p, the pair (x[2i], x[2i + 1]) is rotated
-               by p * base ** (-2 i / d) radians, from its first axis toward the second
     returns    Tensor of the shape and dtype of `x`
 
-    ValueError when d is odd; the message contains d.
+    ValueError when d is odd.
 
     >>> rope(Tensor([[1.0, 0.0, 1.0, 0.0]]), np.array([1])).numpy().round(3)
     array([[0.54 , 0.841, 1.   , 0.01 ]], dtype=float32)
-
-    Source: Su et al., RoFormer (2021), section 3.2.2.
     """
     check_positions(x, positions)  # raises the ValueError
     d = x.shape[-1]
@@ -249,18 +182,8 @@ def split_heads(x, heads):
     """The numbers of each position, divided among heads.
 
     x        Tensor of shape (B, T, D)
-    heads    int that divides D
     returns  Tensor of shape (B, heads, T, D / heads): head 0 has the first D / heads numbers of
              every position, head 1 the next ones
-
-    >>> split_heads(Tensor([[[1, 2, 3, 4], [5, 6, 7, 8]]]), 2)
-    Tensor([[[[1, 2],
-              [5, 6]],
-    <BLANKLINE>
-             [[3, 4],
-              [7, 8]]]])
-
-    Source: Vaswani et al. (2017), section 3.2.2.
     """
     check_heads(x.shape[-1], heads)  # a ValueError when it does not divide D
     B, T, D = x.shape
@@ -272,10 +195,6 @@ def merge_heads(x):
 
     x        Tensor of shape (B, heads, T, d)
     returns  Tensor of shape (B, T, heads * d)
-
-    >>> merge_heads(Tensor([[[[1, 2], [5, 6]], [[3, 4], [7, 8]]]]))
-    Tensor([[[1, 2, 3, 4],
-             [5, 6, 7, 8]]])
     """
     B, H, T, d = x.shape
     return x.swapaxes(1, 2).reshape(B, T, H * d)
@@ -292,14 +211,9 @@ def head_views(qkv, heads):
 def weights_forward(q, k, causal):
     """The attention weights of arrays: the softmax of q k^T / sqrt(d) along the last axis.
 
-    q        ndarray of shape (..., Tq, d); not changed
-    k        ndarray of shape (..., Tk, d); not changed
-    causal   True: query i looks at what causal_mask(Tq, Tk) allows, Tq <= Tk
+    q        ndarray of shape (..., Tq, d)
+    k        ndarray of shape (..., Tk, d)
     returns  ndarray of shape (..., Tq, Tk), of the dtype of `q`
-
-    >>> weights_forward(np.zeros((2, 1)), np.zeros((4, 1)), True).round(2)
-    array([[0.33, 0.33, 0.33, 0.  ],
-           [0.25, 0.25, 0.25, 0.25]])
     """
     weights = q @ k.swapaxes(-1, -2)
     weights *= 1 / math.sqrt(q.shape[-1])
@@ -314,18 +228,9 @@ def weights_forward(q, k, causal):
 def attention_forward(qkv, heads, causal, saved):
     """Self-attention of all heads, as one operation on arrays.
 
-    qkv      ndarray of shape (B, T, 3D), each row q, k and v of one position; not changed
-    heads    int that divides D
-    causal   True: position i looks at the positions 0 to i only
-    saved    dict; the function stores the weights (B, heads, T, T) in saved["weights"]
+    qkv      ndarray of shape (B, T, 3D), each row q, k and v of one position
     returns  ndarray of shape (B, T, D), of the dtype of `qkv`: q, k and v are split into heads,
              each head computes scaled dot-product attention, and the heads are merged
-
-    >>> attention_forward(np.array([[[0.0, 0.0, 5.0], [0.0, 0.0, 9.0]]]), 1, True, {})
-    array([[[5.],
-            [7.]]])
-
-    Source: Dao et al., FlashAttention (2022), algorithm 0.
     """
     B, T, width = qkv.shape
     q, k, v = head_views(qkv, heads)
@@ -338,12 +243,10 @@ def softmax_rule(g, weights):
 
     g        ndarray of shape (..., n): the gradient of the weights
     weights  ndarray of the same shape: the softmax
-    returns  ndarray of the same shape; each row sums to 0
+    returns  ndarray of the same shape
 
     >>> softmax_rule(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
     array([ 0.25, -0.25])
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
     """
     out = weights * g
     out -= weights * out.sum(-1, keepdims=True)
@@ -353,13 +256,9 @@ def softmax_rule(g, weights):
 def attention_rule(g, out, qkv, heads, causal, saved):
     """The gradient of the `qkv` that attention_forward was called with.
 
-    g        ndarray of shape (B, T, D): the upstream gradient; not changed
-    out      the output of attention_forward; not needed
-    qkv, heads, causal   what attention_forward was called with
-    saved    dict: saved["weights"] are the weights, of shape (B, heads, T, T); not changed
+    g        ndarray of shape (B, T, D): the upstream gradient
+    saved    dict: saved["weights"] are the weights, of shape (B, heads, T, T)
     returns  ndarray of the shape and dtype of `qkv`
-
-    Source: Dao et al., FlashAttention (2022), appendix B.2.
     """
     weights, (q, k, v) = saved["weights"], head_views(qkv, heads)
     g = g.reshape(*g.shape[:2], heads, -1).swapaxes(1, 2)  # (B, heads, T, d)
@@ -395,28 +294,11 @@ def fused_attention(qkv, heads, causal):
 class MultiHeadAttention(Module):
     """Multi-head self-attention: every position looks at the positions of the same sequence.
 
-    embed_dim  int: D, the width of the input and of the output
-    num_heads  int that divides embed_dim
-    dropout    the probability of dropping an attention weight, in training mode
-    bias       whether the two layers have biases
-    causal     True: a position looks at itself and the positions before it only
-    rotary     True: queries and keys are rotated by `rope`; embed_dim / num_heads must be even
-    fused      True: the fused operation computes attention, unless there is an attn_mask,
-               dropout or rotation; `fuse_attention` sets it in a whole model
-    rng        a NumPy Generator, a seed, or None for the generator of lesson 04
-
     forward takes x of shape (B, T, D), and attn_mask, None or a mask as in `masked_softmax`
-    that broadcasts to (B, heads, T, T). With causal=True, a position looks only where both
-    masks allow it. forward returns a Tensor of shape (B, T, D).
-
-    .qkv       Dense(D, 3D): the first D columns give q, the next D give k, the last D give v;
-               in each of these blocks, the columns of head 0 come first
-    .out       Dense(D, D), applied to the merged heads
+    that broadcasts to (B, heads, T, T). forward returns a Tensor of shape (B, T, D).
 
     >>> MultiHeadAttention(8, 2)(Tensor(np.ones((4, 3, 8), "float32"))).shape
     (4, 3, 8)
-
-    Source: Vaswani et al. (2017), section 3.2.2; torch.nn.MultiheadAttention, batch first.
     """
 
     def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, *, causal=False,
@@ -446,9 +328,8 @@ class MultiHeadAttention(Module):
         """The queries, keys and values of all heads.
 
         x          Tensor of shape (B, T, D)
-        positions  int array of shape (T,), for `rope`; None for 0, 1, ..., T - 1
-        returns    q, k, v, Tensors of shape (B, heads, T, D / heads); q and k rotated if
-                   self.rotary
+        positions  int array of shape (T,), for `rope`
+        returns    q, k, v, Tensors of shape (B, heads, T, D / heads)
         """
         q, k, v = head_views(self.qkv(x), self.num_heads)
         if self.rotary:
@@ -484,14 +365,8 @@ def fuse_attention(model, fused=True):
 def padding_mask(lengths, keys):
     """Which keys belong to each sequence of a padded batch.
 
-    lengths  ints, B of them: the length of each sequence
-    keys     int: the length that all are padded to
     returns  bool ndarray of shape (B, 1, 1, keys), which broadcasts to (B, heads, Tq, keys):
              True for the first lengths[b] keys of sequence b
-
-    >>> padding_mask([3, 1], 4)[:, 0, 0]
-    array([[ True,  True,  True, False],
-           [ True, False, False, False]])
     """
     return np.arange(keys) < np.asarray(lengths)[:, None, None, None]
 
@@ -502,23 +377,8 @@ def chunked_attention(q, k, v, block, is_causal=False):
 
     q          Tensor or array of floats, of shape (..., Tq, d)
     k, v       of shapes (..., Tk, d) and (..., Tk, e)
-    block      int, 1 or more: the keys of one block; the last block may be shorter
-    is_causal  True: mask as causal_mask(Tq, Tk) does, a block at a time
     returns    Tensor of shape (..., Tq, e) and the dtype of `q`: up to rounding, the result of
-               scaled_dot_product_attention(q, k, v); with is_causal=True, its result with
-               attn_mask=causal_mask(Tq, Tk)
-
-    Tq may exceed Tk; a query that sees no key gives 0. Nothing is recorded, and no input is
-    changed.
-
-    >>> x = Tensor([[0.0], [0.0], [0.0]])
-    >>> chunked_attention(x, x, Tensor([[1.0], [2.0], [6.0]]), 2)
-    Tensor([[3.],
-            [3.],
-            [3.]])
-
-    Source: Milakov, Gimelshein, Online normalizer calculation for softmax (2018), algorithm 3;
-    Dao et al., FlashAttention (2022), section 3.1.
+               scaled_dot_product_attention(q, k, v)
     """
     q, k, v = map(operand, (q, k, v))
     Tq, Tk = q.shape[-2], k.shape[-2]

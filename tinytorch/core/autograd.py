@@ -1,6 +1,26 @@
-# From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 2753d166c229dfd1
-"""Autograd: Reverse-mode automatic differentiation for tensors."""
+# From modules/source/06_autograd/autograd_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 5215e0d51e7edbfe
+"""Autograd: reverse-mode automatic differentiation of what tensors compute.
+
+What is here, in the order in which to read it:
+
+    derivative         adds an operation to the table, with one rule for each input
+    arithmetic_rules   the rules of + - * /; other rules are further down: sum_rule, matmul_vjp
+    topological_order  the results that a loss was computed from, each before its inputs
+    propagate          one step: from the gradient of a result to the gradients of its inputs
+    grad               the backward pass: propagate through all results in that order
+    backward           the method of Tensor: calls grad, and stores the gradients in .grad
+    no_grad, Function  compute without recording; an operation with your own rule
+
+The graph is recorded by `apply` in core/tensor.py; rules that no lesson teaches are in
+support/derivatives.py.
+
+>>> x = Variable([1.0, 2.0, 3.0])
+>>> loss = (x * x).sum()
+>>> loss.backward()
+>>> x.grad
+array([2., 4., 6.], dtype=float32)
+"""
 
 import contextlib
 import copy
@@ -23,7 +43,7 @@ from tinytorch.support.forward import (
     sum_forward,
     take_forward,
 )
-from tinytorch.support.graph_drawing import draw_graph
+from tinytorch.support.svg import draw_graph
 
 __all__ = [
     "table", "deferred_rules", "derivative", "arithmetic_rules", "topological_order", "accumulate", "propagate",
@@ -37,37 +57,13 @@ deferred_rules = table.deferred_rules
 
 
 def derivative(op, *rules, together=None):
-    """Register the vector-Jacobian products of `op` in the table.
-
-    op        a function of arrays, as `apply` takes it
-    rules     for each input a function rule(g, out, *arrays, **options) that returns the
-              gradient for this input, or None instead if the input has no derivative. g is the
-              gradient of the result `out`; arrays and options are what `op` was called with
-    together  instead of `rules`: one function of the same arguments that returns a list with a
-              gradient (or None) for each input
-
-    A rule changes no array that it is given (others use them), and returns float32 if its
-    inputs are float32. It does not sum over the copies of a broadcast input: that comes later.
-
-    >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
-    """
+    """Register the vector-Jacobian products of `op` in the table."""
     table[op] = rules if together is None else together
 
 
 @deferred_rules(np.add, np.subtract, np.multiply, np.divide, np.negative)
 def arithmetic_rules():
-    """Register the rules of np.add, np.subtract, np.multiply, np.divide and np.negative.
-
-    Each rule takes g, out and the inputs, changes none of them, and returns an array.
-
-    >>> arithmetic_rules()
-    >>> for_a, for_b = table[np.subtract]
-    >>> g, out, a, b = map(np.float32, (10, 2, 5, 3))
-    >>> for_b(g, out, a, b)
-    np.float32(-10.0)
-
-    Source: Baydin et al., Automatic differentiation in machine learning (2018), table 3.
-    """
+    """Register the rules of np.add, np.subtract, np.multiply, np.divide and np.negative."""
     derivative(np.add, lambda g, out, a, b: g, lambda g, out, a, b: g)
     derivative(np.subtract, lambda g, out, a, b: g, lambda g, out, a, b: -g)
     derivative(np.multiply, lambda g, out, a, b: g * b, lambda g, out, a, b: g * a)
@@ -78,11 +74,6 @@ def arithmetic_rules():
 def topological_order(root):
     """All results that `root` was computed from, each once: `root` first, and every result
     before the results that it was computed from.
-
-    >>> x = Variable(2.0)
-    >>> y = x * x
-    >>> [float(t) for t in topological_order(y + y * y)]
-    [20.0, 16.0, 4.0]
     """
     created, stack = {}, [root]
     while stack:
@@ -108,18 +99,7 @@ def match_input(g, data, op=None):
 def accumulate(gradients, x, g):
     """Add `g` to the gradient of `x`.
 
-    gradients  dict from Tensor to ndarray: gradients[x] becomes the sum of all contributions
     x, g       a Tensor, and an ndarray or NumPy number of its shape
-
-    Never writes into `g`, nor into an array that was given as `g` before.
-
-    >>> gradients, x = {}, Variable(0.0)
-    >>> for g in (1.0, 20.0, 300.0):
-    ...     accumulate(gradients, x, np.float32(g))
-    >>> float(gradients[x])
-    321.0
-
-    Source: the multivariable chain rule: the derivatives along all paths are added.
     """
     if x in gradients:
         gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
@@ -128,25 +108,7 @@ def accumulate(gradients, x, g):
 
 
 def propagate(node, g, gradients):
-    """Add this node's contribution to the gradients of its inputs: one step of backpropagation.
-
-    node       a Tensor with a creator
-    g          ndarray: the complete gradient of `node`
-    gradients  as in `accumulate`, which adds each contribution
-
-    Call a rule only if it is not None and its input `x` is a Tensor that requires a gradient.
-    Call it with the arrays that the creator recorded, because `x.data` may have been replaced
-    since. Accumulate `match_input(result, x.data, node.creator.op)`, where `result` is what the
-    rule returned. (`match_input` uses only the shape and dtype of `x.data`.)
-
-    >>> x, gradients = Variable(3.0), {}
-    >>> propagate(x * 5.0, np.float32(2), gradients)
-    >>> float(gradients[x])
-    10.0
-
-    Source: Rumelhart, Hinton, Williams, Learning representations by back-propagating errors
-    (1986).
-    """
+    """Add this node's contribution to the gradients of its inputs: one step of backpropagation."""
     made = node.creator
     for x, rule in zip(made.inputs, table.rules_of(node, g)):
         if isinstance(x, Tensor) and x.requires_grad and rule is not None:
@@ -157,21 +119,7 @@ def propagate(node, g, gradients):
 def grad(output, gradient, retain_graph=False):
     """The gradients of all leaves that `output` was computed from: the backward pass.
 
-    output        Tensor
     gradient      ndarray or NumPy number of its shape and dtype: the gradient of `output`
-    retain_graph  False: set the creator of each result to FREED right after its turn
-    returns       dict from each leaf to its gradient, an ndarray; no `.grad` is changed
-
-    Each result has one turn, after all results that were computed from it. If all rules through
-    which a gradient could reach a result are None, it has no gradient: it is not propagated,
-    only freed.
-
-    >>> x, y = Variable(2.0), Variable(7.0)
-    >>> gradients = grad(x * y, np.float32(1))
-    >>> float(gradients[x]), float(gradients[y])
-    (7.0, 2.0)
-
-    Source: Linnainmaa (1970); Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
     """
     nodes, gradients = topological_order(output)[::-1], {output: gradient}
     while nodes:
@@ -197,10 +145,7 @@ def central_difference(f, arrays, n, at, step=1e-5):
 def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
     """Compare the gradients of f(*inputs) with central differences, for every input element.
 
-    f          a function of Tensors that returns a Tensor of any shape; when called again with
-               the same inputs, it returns the same
-    inputs     Tensors or float arrays, or a single one; copied as float64
-    tolerance  the error may be at most tolerance * max(1, |derivative|)
+    f          a function of Tensors that returns a Tensor of any shape
     returns    True; raises AssertionError, with the element and both numbers, if they differ
 
     >>> numerical_gradient_check(lambda x, y: x * y + x, [Variable(3.0), Variable(5.0)])
@@ -251,16 +196,7 @@ def seed_gradient(tensor, gradient=None):
 
 
 def backward(tensor, gradient=None, retain_graph=False):
-    """Add the gradient of `tensor` to the `.grad` of every leaf that it was computed from.
-
-    tensor        Tensor; `gradient` of the same shape says how much each element counts
-    retain_graph  keep the graph, so that backward() can go through it again
-
-    >>> x = Variable([1.0, 2.0, 4.0])
-    >>> backward(x * x, [1.0, 1.0, 1.0])
-    >>> x.grad
-    array([2., 4., 8.], dtype=float32)
-    """
+    """Add the gradient of `tensor` to the `.grad` of every leaf that it was computed from."""
     gradients = grad(tensor, seed_gradient(tensor, gradient), retain_graph)
     while gradients:
         x, g = gradients.popitem()
@@ -272,14 +208,11 @@ def backward(tensor, gradient=None, retain_graph=False):
 def unbroadcast(g, shape):
     """Sum the gradient `g` of a broadcast array over the broadcast axes.
 
-    g        ndarray
     shape    tuple: the shape that the array had before it was broadcast to g.shape
     returns  ndarray of shape `shape`: for each element the sum over all of its copies
 
     >>> unbroadcast(np.array([[1, 2], [10, 20], [100, 200]]), (2,))
     array([111, 222])
-
-    Source: the adjoint of copying is summing; Maclaurin, Duvenaud, Johnson, Autograd (2015).
     """
     extra = g.ndim - len(shape)
     ones = [extra + i for i, n in enumerate(shape) if n == 1]
@@ -291,15 +224,6 @@ def unbroadcast(g, shape):
 def elementwise_rules():
     """Register the rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward,
     relu_forward and np.maximum.
-
-    At 0, relu_forward has derivative 0. Where a is exactly equal to b, np.maximum gives half of
-    g to each.
-
-    >>> elementwise_rules()
-    >>> table[np.exp][0](np.float32(2), np.float32(5), np.float32(1.609))
-    np.float32(10.0)
-
-    Source: Baydin et al., Automatic differentiation in machine learning (2018), table 3.
     """
     derivative(np.exp, lambda g, out, a: g * out)
     derivative(np.log, lambda g, out, a: g / a)
@@ -356,19 +280,7 @@ derivative(min_forward, extreme_rule)
 
 @deferred_rules(reshape_forward, np.transpose, np.broadcast_to)
 def shape_rules():
-    """Register the rules of reshape_forward, np.transpose and np.broadcast_to.
-
-    The operations are called as reshape_forward(x, shape=...), np.transpose(x, axes=...), with
-    each axis once and counted from 0, and np.broadcast_to(x, shape=...). Their rules get
-    `shape` and `axes` by name.
-
-    >>> shape_rules()
-    >>> table[np.transpose][0](np.zeros((3, 4, 2)), None, np.zeros((2, 3, 4)),
-    ...                        axes=(1, 2, 0)).shape
-    (2, 3, 4)
-
-    Source: a permutation and its inverse, numpy.transpose, "Notes".
-    """
+    """Register the rules of reshape_forward, np.transpose and np.broadcast_to."""
     derivative(reshape_forward, lambda g, out, x, shape: g.reshape(x.shape))
     derivative(np.transpose, lambda g, out, x, axes: np.transpose(g, np.argsort(axes)))
     derivative(np.broadcast_to, lambda g, out, x, shape: g)
@@ -378,16 +290,11 @@ def index_rule(g, out, x, index):
     """The gradient for `x`, given the gradient `g` of x[index].
 
     g        ndarray of the shape of x[index]
-    out      x[index]
-    x        ndarray
-    index    tuple of ints, slices, None, Ellipsis, lists, arrays of ints, masks
     returns  ndarray of the shape of `x` and the dtype of `g`: for each element the sum of the
              `g` of its copies, 0 where it has none
 
     >>> index_rule(np.array([1.0, 10.0, 100.0]), None, np.zeros(4), ([2, 0, 2],))
     array([ 10.,   0., 101.,   0.])
-
-    Source: numpy.ufunc.at.
     """
     full = np.zeros(x.shape, g.dtype)
     np.add.at(full, index, g)
@@ -402,17 +309,10 @@ derivatives.register_others(derivative)
 def matmul_vjp(n, g, a, b):
     """The gradient for input `n` of a @ b, for stacks of matrices.
 
-    n        0 for the gradient of `a`, 1 for that of `b`
     g        ndarray of shape (..., i, j)
     a        ndarray of shape (..., i, k)
     b        ndarray of shape (..., k, j)
-    returns  ndarray of shape (..., i, k) or (..., k, j); broadcast stacks are summed later
-
-    >>> matmul_vjp(0, np.array([[1.0, 10.0]]), np.zeros((1, 3)),
-    ...            np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
-    array([[21., 43., 65.]])
-
-    Source: Petersen and Pedersen, The Matrix Cookbook (2012), section 2.5.
+    returns  ndarray of shape (..., i, k) or (..., k, j)
     """
     if n == 0:
         return g @ b.swapaxes(-1, -2)
@@ -425,19 +325,7 @@ derivative(np.matmul, *derivatives.matmul_rules(lambda *arrays: matmul_vjp(*arra
 @derivatives.also_for_generators
 @contextlib.contextmanager
 def no_grad():
-    """Record no operations of this thread: `with no_grad():`, or `@no_grad()` on a function.
-
-    Afterwards `recording.on` is what it was before: also inside another no_grad(), and after an
-    exception of any kind (also SystemExit and KeyboardInterrupt), which passes through.
-
-    >>> x = Variable(3.0)
-    >>> with no_grad():
-    ...     y = x * x
-    >>> y.requires_grad
-    False
-
-    Source: torch.no_grad; Python library reference, contextlib.contextmanager.
-    """
+    """Record no operations of this thread: `with no_grad():`, or `@no_grad()` on a function."""
     before = recording.on
     recording.on = False
     try:
@@ -467,24 +355,6 @@ class Function(FunctionMethods):
     backward(self, grad)     takes the gradient of the result, and returns the gradient of the
                              input; for several inputs a tuple, with None where there is no
                              derivative. self.saved_tensors is the tuple of the saved arrays
-
-    Use a subclass as Square()(x), where Square() may take settings, or as Square.apply(x). An
-    object can be used many times, also on its own result: each call copies the object, with its
-    settings, and saves its arrays in the copy.
-
-    >>> class Square(Function):
-    ...     def forward(self, x):
-    ...         self.save_for_backward(x)
-    ...         return x * x
-    ...     def backward(self, grad):
-    ...         (x,) = self.saved_tensors
-    ...         return 2 * x * grad
-    >>> x, square = Variable(3.0), Square()
-    >>> backward(square(square(x)))
-    >>> x.grad
-    array(108., dtype=float32)
-
-    Source: torch.autograd.Function; the object is what PyTorch calls ctx.
     """
 
     def __call__(self, *inputs, **options):

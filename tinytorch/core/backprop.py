@@ -1,5 +1,5 @@
-# From modules/source/01_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
-# checksum: 4a65270bea3a46a7
+# From modules/source/01_backprop/backprop_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 5ef615d594bac410
 """Backpropagation: Compute the gradient of a network in one backward pass, and train it."""
 
 import itertools
@@ -7,8 +7,8 @@ import math
 import random
 
 from tinytorch.core.descent import numerical_gradient
-from tinytorch.support.graph_drawing import graph_of_values
 from tinytorch.support.scalars import Scalar, as_float, real_power, unknown_derivatives
+from tinytorch.support.svg import graph_of_values
 
 __all__ = [
     "Value", "record", "add", "multiply", "negate", "subtract", "divide", "tanh", "propagate", "topological_order",
@@ -19,9 +19,6 @@ __all__ = [
 
 def gradients_by_hand():
     """The gradient at every node of L = ((a*b) + c) * (a + d), at a=2, b=-3, c=10, d=5.
-
-    returns  dict with the keys L, f, g, e, c, d, b, a (e = a*b, f = e + c, g = a + d), and for
-             each the derivative of L with respect to it, a number
 
     >>> gradients_by_hand()["L"]
     1
@@ -38,11 +35,6 @@ def as_value(x):
 
 class Value(Scalar):
     """A number that records how it was computed.
-
-    .data        float, the number
-    .grad        float: after `L.backward()`, the derivative of L with respect to this number
-    ._prev ._op  the inputs and the operation; () and "" for a number that was not computed
-    .label       a name for pictures
 
     >>> Value(3)
     Value(data=3.0, grad=0.0)
@@ -82,17 +74,7 @@ class Value(Scalar):
 
 
 def record(op, data, inputs, local_gradients):
-    """A Value that records that `data` was computed from `inputs` by `op`.
-
-    op               str: the name of the operation, for pictures
-    data             float: the result
-    inputs           tuple of Values
-    local_gradients  tuple of floats: the derivative of the result with respect to each input
-
-    >>> x = Value(3.0)
-    >>> record("double", 6.0, (x,), (2.0,))._prev
-    (Value(data=3.0, grad=0.0),)
-    """
+    """A Value that records that `data` was computed from `inputs` by `op`."""
     return Value(data, inputs, op, "", local_gradients)
 
 
@@ -104,14 +86,8 @@ def add(a, b):
 def multiply(a, b):
     """a * b, recorded.
 
-    a, b     Values
-    returns  a Value that records "*", the inputs (a, b), and the local gradient for each, as
-             plain floats
-
     >>> multiply(Value(2.0), Value(-5.0))._local_gradients
     (-5.0, 2.0)
-
-    Source: the product rule, Spivak, Calculus (2008), chapter 10.
     """
     return record("*", a.data * b.data, (a, b), (b.data, a.data))
 
@@ -139,20 +115,7 @@ def tanh(x):
 
 
 def propagate(node):
-    """Increase the `grad` of each input of `node` by its local gradient times `node.grad`.
-
-    node     a Value whose own `grad` is final, with any number of inputs; it is not changed
-    returns  None
-
-    >>> x, y = Value(3.0), Value(5.0)
-    >>> out = record("f", 1.0, (x, y), (2.0, -4.0))
-    >>> out.grad = 10.0
-    >>> propagate(out)
-    >>> x.grad, y.grad
-    (20.0, -40.0)
-
-    Source: Rumelhart, Hinton, Williams, Nature 323 (1986), pages 533-536.
-    """
+    """Increase the `grad` of each input of `node` by its local gradient times `node.grad`."""
     g = node.grad
     # The loop below, written out for two inputs: most nodes have two, and this is faster.
     if len(node._prev) == 2:
@@ -165,20 +128,7 @@ def propagate(node):
 
 
 def topological_order(root):
-    """All Values that `root` was computed from, in an order for backpropagation.
-
-    root     a Value
-    returns  list of Values, each once: `root` first, and every node before its own inputs
-
-    Works without recursion. Looks at the inputs of each node only once, even if many paths lead
-    to the node.
-
-    >>> x = Value(3.0)
-    >>> [node.data for node in topological_order((x + 1) * x)]
-    [12.0, 4.0, 1.0, 3.0]
-
-    Source: Knuth, The Art of Computer Programming, volume 1, section 2.2.3.
-    """
+    """All Values that `root` was computed from, in an order for backpropagation."""
     seen, stack = set(), [root]
     while stack:
         node = stack.pop()
@@ -189,20 +139,7 @@ def topological_order(root):
 
 
 def backward(root):
-    """Increase the `grad` of every leaf by the derivative of `root` with respect to it.
-
-    root     a Value
-    returns  None. Afterwards the `grad` of an intermediate result is the derivative of `root`
-             with respect to it; the `grad` of a leaf is the sum over all backward passes so
-             far. A root that is a leaf itself accumulates 1 per pass
-
-    >>> x = Value(3.0)
-    >>> backward(x * x)
-    >>> x.grad
-    6.0
-
-    Source: Linnainmaa, Taylor expansion of the accumulated rounding error (1976).
-    """
+    """Increase the `grad` of every leaf by the derivative of `root` with respect to it."""
     nodes = topological_order(root)
     for node in nodes:
         if node._prev:
@@ -215,8 +152,6 @@ def backward(root):
 def draw_graph(root):
     """A Graph of how `root` was computed: a box per Value, an arrow per input.
 
-    The boxes hold the data and the gradient, the arrows the local gradients.
-
     >>> print(draw_graph(Value(2.0, label="a")))
     a  data 2  grad 0
     """
@@ -224,23 +159,7 @@ def draw_graph(root):
 
 
 def train_step(loss, parameters, learning_rate):
-    """One step of gradient descent, with the gradient from one backward pass.
-
-    loss           function without arguments that computes the loss from the parameters and
-                   returns it as a Value; call it once
-    parameters     list of Values, the leaves to train: their `data` is changed. Gradients that
-                   they had before the step do not matter
-    learning_rate  float, at least 0
-    returns        float, the loss before the step
-
-    >>> x = Value(8.0)
-    >>> train_step(lambda: x * x, [x], 0.25)
-    64.0
-    >>> x.data
-    4.0
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 4.3.
-    """
+    """One step of gradient descent, with the gradient from one backward pass."""
     result = loss()
     for p in parameters:
         p.grad = 0.0
@@ -253,17 +172,11 @@ def train_step(loss, parameters, learning_rate):
 def gradient_check(f, *numbers, tolerance=1e-5):
     """Compare the gradient by `backward` with the one by `numerical_gradient`.
 
-    f          function that takes one Value for each of `numbers`, and returns a Value
-    numbers    floats: the point at which to compare
-    tolerance  float: the two derivatives of an input may differ by at most
-               tolerance * max(1, |central difference|)
     returns    True. Where the two differ by more, or one is nan, raises AssertionError with the
                index of the input and both derivatives in its message
 
     >>> gradient_check(lambda x, y: x * y + y, 2.0, 0.5)
     True
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 11.5.
     """
     values = [Value(number) for number in numbers]
     f(*values).backward()
@@ -278,17 +191,11 @@ def gradient_check(f, *numbers, tolerance=1e-5):
 def power(x, n):
     """x ** n, recorded.
 
-    x        a Value
-    n        a plain number: whole or not, positive, negative or zero
     returns  a Value that records "**2" (or whatever n is), the inputs (x,), and the local
-             gradient. Infinite where it overflows; ValueError where x ** n is no real number
+             gradient. ValueError where x ** n is no real number
 
     >>> power(Value(3.0), 2)
     Value(data=9.0, grad=0.0)
-    >>> power(Value(2.0), 3)._local_gradients
-    (12.0,)
-
-    Source: the power rule, Spivak, Calculus (2008), chapter 10.
     """
     if n == 0:
         return record(f"**{n}", 1.0, (x,), (0.0,))
@@ -359,19 +266,8 @@ shared_generator = random.Random(5)  # for initial weights, when no other genera
 class Neuron(Module):
     """tanh(w[0]*x[0] + w[1]*x[1] + ... + b), or the sum without tanh.
 
-    nin        int: number of inputs
-    nonlin     bool: whether tanh is applied
-    generator  a random.Random for the nin weights `w` and the bias `b`, each between -1 and 1
-
-    Called with a list of nin numbers or Values, it returns a Value. With any other number of
-    inputs it raises ValueError, whose message holds the number of weights and the number of
-    inputs.
-
-    >>> neuron = Neuron(3)
-    >>> len(neuron.parameters())
-    4
-
-    Source: Rosenblatt, The perceptron (1958), with tanh in place of a step.
+    With any other number of inputs it raises ValueError, whose message holds the number of
+    weights and the number of inputs.
     """
 
     def __init__(self, nin, nonlin=True, generator=None):
@@ -394,8 +290,6 @@ class Neuron(Module):
 class Layer(Module):
     """`nout` neurons with `nin` inputs each.
 
-    Called with a list, it returns a list of Values, or one Value if nout is 1.
-
     >>> len(Layer(3, 2).parameters())
     8
     """
@@ -414,17 +308,8 @@ class Layer(Module):
 class MLP(Module):
     """Layers in `self.layers`, the outputs of each being the inputs of the next.
 
-    nin            int: number of inputs
-    nouts          list with the number of neurons of each layer; it is not changed
-    linear_output  bool: whether the last layer is without tanh; by default every layer has
-                   tanh, so that outputs lie between -1 and 1
-    generator      a random.Random for all weights; with None, each neuron uses
-                   shared_generator
-
     >>> len(MLP(3, [4, 4, 1]).parameters())
     41
-
-    Source: Rumelhart, Hinton, Williams, Nature 323 (1986), pages 533-536.
     """
 
     def __init__(self, nin, nouts, linear_output=False, generator=None):
@@ -451,20 +336,7 @@ def forward_order(roots):
 
 
 def forward_mode_derivatives(roots, leaf):
-    """The derivatives of several results with respect to one number, in one pass.
-
-    roots    list of Values, the results
-    leaf     a Value from which they may have been computed: an input or an intermediate result
-    returns  list of floats, one per root: its derivative with respect to `leaf`; 0 where it
-             does not depend on `leaf`. No `grad` is changed. However many roots there are, the
-             local gradients of each node are read once
-
-    >>> x = Value(3.0)
-    >>> forward_mode_derivatives([x * x, 5 * x], x)
-    [6.0, 5.0]
-
-    Source: Wengert, A simple automatic derivative evaluation program (1964).
-    """
+    """The derivatives of several results with respect to one number, in one pass."""
     derivatives = {leaf: 1.0}
     for node in forward_order(roots):
         if node is not leaf:

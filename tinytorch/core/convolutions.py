@@ -1,5 +1,5 @@
-# From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: cf7eaae9a6304c53
+# From modules/source/10_convolutions/convolutions_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 2ce909775e832340
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -38,19 +38,11 @@ __all__ = [
 def output_size(length, kernel_size, stride=1, padding=0):
     """The number of positions of a kernel along one axis.
 
-    length       numbers in the input
-    kernel_size  numbers in the kernel
-    stride       distance from one position to the next, in numbers
-    padding      zeros added at each end of the input
-    returns      an int, 1 or more; a window that would reach beyond the end does not count
-
     Raises ValueError, with all four numbers in its message, if the kernel is longer than the
     padded input.
 
     >>> output_size(7, kernel_size=3, stride=2, padding=1)
     4
-
-    Source: Dumoulin and Visin, A guide to convolution arithmetic (2016), relationship 6.
     """
     size = (length + 2 * padding - kernel_size) // stride + 1
     if size < 1:
@@ -71,15 +63,7 @@ def conv2d_loops(x, weights, bias, stride=(1, 1)):
     x        ndarray of shape (batch, channels, height, width), already padded
     weights  ndarray of shape (out channels, channels, kernel height, kernel width)
     bias     ndarray of shape (out channels,)
-    stride   (down, across)
     returns  ndarray of shape (batch, out channels, *output_shape(...)), of the dtype of `x`
-
-    >>> conv2d_loops(np.array([[[[1, 2, 3], [4, 5, 6]]]]), np.array([[[[1, 10]]]]),
-    ...              np.array([100]))
-    array([[[[121, 132],
-             [154, 165]]]])
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 9.1, (9.6).
     """
     kernel_size = weights.shape[2:]
     rows, columns = kernel_size
@@ -95,16 +79,7 @@ def patches(x, i, j, size, stride):
     """The pixels that weight (i, j) of a kernel multiplies, one for each window.
 
     x        ndarray of shape (..., height, width), already padded
-    i, j     row and column of the weight in the kernel
-    size     (rows, columns) of windows
-    stride   (down, across), from one window to the next
     returns  a view of `x`, an ndarray of shape (..., *size)
-
-    >>> patches(np.arange(24).reshape(4, 6), 1, 2, size=(2, 2), stride=(2, 3))
-    array([[ 8, 11],
-           [20, 23]])
-
-    Source: NumPy user guide, "Slicing and striding".
     """
     down, across = stride
     return x[..., i:i + down * (size[0] - 1) + 1:down, j:j + across * (size[1] - 1) + 1:across]
@@ -114,20 +89,8 @@ def im2col(x, kernel_size, stride=(1, 1), padding=(0, 0)):
     """Copy every window of every image into a column.
 
     x        ndarray of shape (batch, channels, height, width)
-    kernel_size, stride, padding   pairs (down, across)
     returns  a new ndarray of shape (batch, channels * kernel height * kernel width, windows),
-             of the dtype of `x`; windows over the edge hold the zeros of the padding.
-             The rows of the matrix have the order of the weights; for 2 channels and a kernel
-             of (1, 2): channel 0 (0, 0), channel 0 (0, 1), channel 1 (0, 0), channel 1 (0, 1).
-             Its columns have the order of the outputs: from left to right, then downwards.
-
-    >>> im2col(np.array([[[[1, 2, 3], [4, 5, 6]]]]), kernel_size=(2, 2))
-    array([[[1, 2],
-            [2, 3],
-            [4, 5],
-            [5, 6]]])
-
-    Source: torch.nn.functional.unfold; Chellapilla, Puri, Simard (2006), see `im2col_forward`.
+             of the dtype of `x`
     """
     n, c = x.shape[:2]
     size = output_shape(x.shape, kernel_size, stride, padding)
@@ -141,19 +104,11 @@ def im2col(x, kernel_size, stride=(1, 1), padding=(0, 0)):
 def im2col_forward(x, weights, bias, stride, padding):
     """The convolution as a matrix product of the weights and the columns of `x`.
 
-    x        ndarray of shape (batch, channels, height, width); batch may be 0
+    x        ndarray of shape (batch, channels, height, width)
     weights  ndarray of shape (out channels, channels, kernel height, kernel width)
     bias     ndarray of shape (out channels,)
-    stride, padding   pairs (down, across)
     returns  ndarray of shape (batch, out channels, *output_shape(...)), of the dtype of the
              inputs, which are not changed
-
-    >>> im2col_forward(np.ones((1, 1, 2, 3)), np.array([[[[1.0, 10.0]]]]), np.array([100.0]),
-    ...                (1, 1), (0, 1))
-    array([[[[110., 111., 111., 101.],
-             [110., 111., 111., 101.]]]])
-
-    Source: Chellapilla, Puri, Simard, High performance convolutional neural networks (2006).
     """
     kernel_size = weights.shape[2:]
     out = weights.reshape(len(weights), -1) @ im2col(x, kernel_size, stride, padding)
@@ -166,14 +121,10 @@ def bias_gradient(g, out, x, weights, bias, stride, padding):
     """The gradient of the bias of a convolution.
 
     g        ndarray of shape (batch, out channels, rows, columns): the upstream gradient
-    out      the output of the convolution
-    x, weights, bias, stride, padding   the arguments of the convolution
     returns  ndarray of shape (out channels,)
 
     >>> bias_gradient(np.ones((5, 2, 3, 4)), None, None, None, None, (1, 1), (0, 0))
     array([60., 60.])
-
-    Source: the multivariable chain rule; lesson 06, gradients of broadcast operands.
     """
     return sum_forward(g, axis=(0, 2, 3))
 
@@ -182,16 +133,7 @@ def im2col_weight_gradient(g, out, x, weights, bias, stride, padding):
     """The gradient of the weights of a convolution.
 
     g        ndarray of shape (batch, out channels, rows, columns): the upstream gradient
-    out      the output of the convolution
-    x, weights, bias, stride, padding   the arguments of the convolution
-    returns  ndarray of the shape of `weights`, of the dtype of `g`; no input is changed
-
-    >>> x, weights, g = np.array([[[[1.0, 2.0, 3.0]]]]), np.zeros((1, 1, 1, 2)), np.array(
-    ...     [[[[1.0, 10.0]]]])
-    >>> im2col_weight_gradient(g, None, x, weights, None, (1, 1), (0, 0))
-    array([[[[21., 32.]]]])
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 9.5, (9.11).
+    returns  ndarray of the shape of `weights`, of the dtype of `g`
     """
     columns = im2col(x, weights.shape[2:], stride, padding)
     return (flatten_maps(g) @ columns.swapaxes(1, 2)).sum(axis=0).reshape(weights.shape)
@@ -200,15 +142,11 @@ def im2col_weight_gradient(g, out, x, weights, bias, stride, padding):
 def col2im(columns, shape, kernel_size, stride=(1, 1), padding=(0, 0)):
     """For each pixel, the sum over all places that `im2col` copied it to.
 
-    columns  ndarray of the shape that im2col returns for images of `shape`; not changed
-    shape    (batch, channels, height, width) of the images, without padding; batch may be 0
-    kernel_size, stride, padding   pairs (down, across)
-    returns  ndarray of shape `shape`, of the dtype of `columns`; 0 for a pixel in no window
+    columns  ndarray of the shape that im2col returns for images of `shape`
+    returns  ndarray of shape `shape`, of the dtype of `columns`
 
     >>> col2im(np.array([[[1.0, 10.0], [2.0, 20.0]]]), (1, 1, 1, 3), kernel_size=(1, 2))
     array([[[[ 1., 12., 20.]]]])
-
-    Source: torch.nn.functional.fold.
     """
     n, c, height, width = shape
     size = output_shape(shape, kernel_size, stride, padding)
@@ -224,16 +162,7 @@ def im2col_input_gradient(g, out, x, weights, bias, stride, padding):
     """The gradient of the images that a convolution was applied to.
 
     g        ndarray of shape (batch, out channels, rows, columns): the upstream gradient
-    out      the output of the convolution
-    x, weights, bias, stride, padding   the arguments of the convolution
-    returns  ndarray of the shape of `x`, of the dtype of `g`; no input is changed
-
-    >>> x, weights, g = np.zeros((1, 1, 1, 3)), np.array([[[[1.0, 2.0]]]]), np.array(
-    ...     [[[[1.0, 10.0]]]])
-    >>> im2col_input_gradient(g, None, x, weights, None, (1, 1), (0, 0))
-    array([[[[ 1., 12., 20.]]]])
-
-    Source: Dumoulin and Visin, A guide to convolution arithmetic (2016), chapter 4.
+    returns  ndarray of the shape of `x`, of the dtype of `g`
     """
     columns = weights.reshape(len(weights), -1).T @ flatten_maps(g)
     return col2im(columns, x.shape, weights.shape[2:], stride, padding)
@@ -266,11 +195,9 @@ derivative(conv2d_forward, input_gradient, weight_gradient,
 def conv2d(x, weights, bias=None, stride=1, padding=0):
     """Convolution: apply each kernel at every position of every image.
 
-    x        Tensor, array or lists of shape (batch, channels, height, width); integers become
-             float32
+    x        Tensor, array or lists of shape (batch, channels, height, width)
     weights  Tensor of shape (out channels, channels, kernel height, kernel width)
     bias     Tensor of shape (out channels,), or None for no bias
-    stride, padding   ints, or pairs (down, across)
     returns  Tensor of shape (batch, out channels, rows, columns), see `output_size`, of the
              dtype of x and weights
 
@@ -280,8 +207,6 @@ def conv2d(x, weights, bias=None, stride=1, padding=0):
 
     >>> conv2d(Tensor([[[[1, 2, 3]]]]), Tensor([[[[1, 10]]]]), padding=(0, 1))
     Tensor([[[[10., 21., 32.,  3.]]]])
-
-    Source: torch.nn.functional.conv2d.
     """
     x, weights = as_float_tensor(x), as_float_tensor(weights)
     stride, padding = pair(stride), pair(padding, least=0)
@@ -305,22 +230,14 @@ def conv2d(x, weights, bias=None, stride=1, padding=0):
 class Conv2d(Module):
     """A convolutional layer.
 
-    in_channels   channels of its input
-    out_channels  channels of its output: one for each kernel
-    kernel_size, stride, padding   ints, or pairs (down, across)
-    bias          whether the layer has a bias, one number for each output channel
     init          returns the initial weights, called as init(fan_in, fan_out, rng, shape):
                   xavier_uniform, he_normal, ...
-    rng           a NumPy Generator, a seed, or None for the generator of lesson 04
 
-    .weights      Variable of shape (out_channels, in_channels, kernel height, kernel width);
-                  also named .weight
-    .bias         Variable of shape (out_channels,), float32 zeros at first; or None
+    .weights      Variable of shape (out_channels, in_channels, kernel height, kernel width)
+    .bias         Variable of shape (out_channels,), float32 zeros at first
 
     >>> Conv2d(3, 8, (5, 3), padding=(2, 1))(Tensor(np.ones((10, 3, 6, 7), "float32"))).shape
     (10, 8, 6, 7)
-
-    Source: torch.nn.Conv2d; its initial values, and nn.Conv2d's here: `fan_in_uniform`.
     """
 
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, *,
@@ -352,16 +269,8 @@ class Conv2d(Module):
 def max_pool2d_forward(x, kernel_size, stride, padding):
     """The maximum of each window, for each channel separately.
 
-    x        ndarray of floats, of shape (batch, channels, height, width); not changed
-    kernel_size, stride, padding   pairs (down, across); the padding is -inf
-    returns  a new ndarray of shape (batch, channels, *output_shape(...)), of the dtype of `x`;
-             nan for a window with a nan in it
-
-    >>> max_pool2d_forward(np.array([[[[1.0, 5.0, 2.0], [-7.0, 0.0, 3.0]]]]),
-    ...                    (2, 2), (1, 1), (0, 0))
-    array([[[[5., 5.]]]])
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 9.3.
+    x        ndarray of floats, of shape (batch, channels, height, width)
+    returns  a new ndarray of shape (batch, channels, *output_shape(...)), of the dtype of `x`
     """
     size = output_shape(x.shape, kernel_size, stride, padding)
     x = pad_images(x, padding, -np.inf)
@@ -374,19 +283,9 @@ def max_pool2d_forward(x, kernel_size, stride, padding):
 def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
     """The gradient of the input of max_pool2d_forward.
 
-    g        ndarray: the upstream gradient, of the shape of `out`; not changed
-    out      the output
-    x, kernel_size, stride, padding   the arguments of max_pool2d_forward
-    returns  ndarray of the shape and dtype of `x`. Each window passes its gradient to its
-             maximum; if there are several, to the first one, row by row. A number that is the
-             maximum of several windows receives the sum
-
-    >>> x = np.array([[[[5.0, 5.0, 2.0]]]])
-    >>> max_pool2d_gradient(np.array([[[[1.0, 10.0]]]]), np.array([[[[5.0, 5.0]]]]), x,
-    ...                     (1, 2), (1, 1), (0, 0))
-    array([[[[ 1., 10.,  0.]]]])
-
-    Source: torch.nn.functional.max_pool2d, which also chooses the first of equal maxima. """
+    g        ndarray: the upstream gradient, of the shape of `out`
+    returns  ndarray of the shape and dtype of `x`
+    """
     size, x = out.shape[2:], pad_images(x, padding, np.nan)  # nan is equal to nothing
     gradient, free = np.zeros_like(x), np.ones(out.shape, bool)
     for i, j in kernel_positions(kernel_size):
@@ -413,17 +312,9 @@ def avg_pool2d_forward(x, kernel_size, stride, padding):
 def avg_pool2d_gradient(g, out, x, kernel_size, stride, padding):
     """The gradient of the input of avg_pool2d_forward.
 
-    g        ndarray: the upstream gradient, of the shape of the output; not changed
-    out      the output; not needed
-    x, kernel_size, stride, padding   the arguments of avg_pool2d_forward
+    g        ndarray: the upstream gradient, of the shape of the output
     returns  ndarray of the shape and dtype of `x`: every number receives its part of the
              gradient of each window that contains it
-
-    >>> avg_pool2d_gradient(np.array([[[[4.0, 20.0]]]]), None, np.zeros((1, 1, 1, 3)),
-    ...                     (1, 2), (1, 1), (0, 0))
-    array([[[[ 2., 12., 10.]]]])
-
-    Source: torch.nn.functional.avg_pool2d, with count_include_pad.
     """
     gradient = np.zeros_like(pad_images(x, padding))
     for i, j in kernel_positions(kernel_size):
@@ -456,8 +347,6 @@ def max_pool2d(x, kernel_size, stride=None, padding=0):
     """The maximum of each window, for each channel separately.
 
     x            Tensor of shape (batch, channels, height, width)
-    kernel_size, stride, padding   ints, or pairs (down, across); a stride of None means the
-                                   kernel size
 
     >>> max_pool2d(Tensor([[[[1, 5, 2, 8]]]]), (1, 2))
     Tensor([[[[5., 8.]]]])
@@ -496,14 +385,8 @@ class AvgPool2d(MaxPool2d):
 def receptive_field(layers):
     """The size of the receptive field of one number after a stack of layers, along one axis.
 
-    layers   list of (kernel_size, stride), both along that axis, the first layer first; a layer
-             is a convolution or pooling
-    returns  an int: the number of pixels from the first to the last; 1 for no layers
-
     >>> receptive_field([(5, 1), (2, 2), (3, 1)])
     10
-
-    Source: Araujo, Norris, Sim, Computing receptive fields (Distill, 2019), (2).
     """
     field, distance = 1, 1
     for kernel_size, stride in layers:
@@ -517,14 +400,9 @@ def conv2d_flops(images, weights, stride=1, padding=0):
 
     images   shape (batch, channels, height, width)
     weights  shape (out channels, channels, kernel height, kernel width)
-    stride, padding   ints, or pairs (down, across)
-    returns  an int, in FLOPs: 2 for each product of a weight and a pixel (or padding), one
-             multiplication and one addition
 
     >>> conv2d_flops((32, 1, 28, 28), (8, 1, 5, 5))
     7372800
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 9.2, has an example.
     """
     size = output_shape(images, weights[2:], pair(stride), pair(padding, least=0))
     return 2 * images[0] * weights[0] * math.prod(size) * math.prod(weights[1:])

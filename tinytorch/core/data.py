@@ -1,5 +1,5 @@
-# From modules/source/09_data/data_dev.py by `tito export`; edit that file, not this one.
-# checksum: 429b3d966aa73ab1
+# From modules/source/09_data/data_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: a9771e5b82951311
 """Data: Real images, split, shuffled, batched, standardized and augmented."""
 
 import math
@@ -42,19 +42,7 @@ class Dataset(Described):
 class TensorDataset(Dataset):
     """A dataset whose examples are the rows of arrays: example i is row i of each array.
 
-    arrays   Tensors, arrays or nested lists with equally many rows (the same length on axis 0);
-             arrays are not copied
-
-    .arrays  the same data as a tuple of ndarrays
-
-    dataset[i] is a tuple with row i of each array. Raises IndexError when there is no such row.
-    An array of integers as `i` gives those rows of each array.
-
-    >>> pairs = TensorDataset([[0.5, 1.0], [2.0, 3.0]], np.array([7, 9], "uint8"))
-    >>> pairs[1]
-    (array([2., 3.], dtype=float32), np.uint8(9))
-
-    Source: torch.utils.data.TensorDataset.
+    Raises IndexError when there is no such row.
     """
 
     def __init__(self, *arrays):
@@ -87,15 +75,8 @@ def digits(split="train"):
     """Handwritten digits, 8 x 8 pixels, values from 0 to 1: 1,438 for training, 359 for
     testing. Needs no network.
 
-    split    "train" or "test": always the same images
-    returns  TensorDataset of float32 images (n, 1, 8, 8) and int64 labels (n,)
-
     >>> len(digits("train")), len(digits("test"))
     (1438, 359)
-
-    Source: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits (1998), UCI
-    Machine Learning Repository, https://doi.org/10.24432/C50P49, licence CC BY 4.0. These
-    1,797 digits are the test part of that set; scikit-learn distributes the same ones.
     """
     return image_dataset(*image_sets.digits_arrays(split), 16)
 
@@ -105,8 +86,6 @@ class Subset(Dataset):
 
     >>> Subset(["a", "b", "c"], [2, 0])[0]
     'c'
-
-    Source: torch.utils.data.Subset.
     """
 
     def __init__(self, dataset, indices):
@@ -128,17 +107,8 @@ class Subset(Dataset):
 def random_split(dataset, lengths, rng=None):
     """Divide a dataset at random; each example goes to exactly one part.
 
-    dataset  anything with a length and examples
-    lengths  the number of examples in each part: integers that add up to len(dataset), or
-             proportions that add up to 1
-    rng      a NumPy Generator, a seed, or None for the generator that `manual_seed` sets;
-             `generator(rng)` returns the one to draw from
-    returns  list of Subsets, in the order of `lengths`
-
     >>> [len(part) for part in random_split(range(10), [0.75, 0.25])]
     [8, 2]
-
-    Source: torch.utils.data.random_split.
     """
     lengths = split_lengths(lengths, len(dataset))
     order = generator(rng).permutation(len(dataset))
@@ -149,17 +119,6 @@ def stratified_split(labels, fraction, rng=None):
     """Hold out the same fraction of each class, drawn at random.
 
     labels    array of shape (n,): the class of each example
-    fraction  from 0 to 1: how much of each class is held out, rounded to the nearest integer
-    rng       a NumPy Generator, a seed, or None for the generator that `manual_seed` sets
-    returns   (kept, held_out): two arrays of indices, each in increasing order; together they
-              are 0 ... n - 1
-
-    >>> kept, held_out = stratified_split(np.array([5, 5, 5, 8, 8, 8]), 1 / 3)
-    >>> len(kept), len(held_out)
-    (4, 2)
-
-    Source: sklearn.model_selection.train_test_split with `stratify`; Neyman (1934) on
-    stratified sampling.
     """
     labels = np.asarray(labels)
     rng, held_out = generator(rng), []
@@ -173,16 +132,10 @@ def stratified_split(labels, fraction, rng=None):
 def epoch_indices(count, shuffle=False, rng=None):
     """The indices 0 to count - 1, in the order in which one epoch visits the examples.
 
-    count    the number of examples
-    shuffle  whether the order is random
-    rng      a NumPy Generator, a seed, or None for the generator that `manual_seed` sets; if
-             `shuffle` is False, nothing is drawn from it
     returns  array of shape (count,), integers
 
     >>> epoch_indices(3)
     array([0, 1, 2])
-
-    Source: Durstenfeld's algorithm (1964), which numpy.random.Generator.permutation uses.
     """
     return generator(rng).permutation(count) if shuffle else np.arange(count)
 
@@ -191,15 +144,9 @@ def batches(order, batch_size, drop_last=False):
     """Cut the indices of an epoch into batches.
 
     order       array of shape (n,): indices
-    batch_size  examples per batch, 1 or more
-    drop_last   whether a last batch with fewer examples is omitted
-    returns     list of arrays: consecutive pieces of `order`, each of length batch_size.
-                Without `drop_last` the last may be shorter
 
     >>> batches(np.array([4, 2, 0, 3, 1]), 2)
     [array([4, 2]), array([0, 3]), array([1])]
-
-    Source: torch.utils.data.BatchSampler.
     """
     pieces = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
     return [piece for piece in pieces if len(piece) == batch_size or not drop_last]
@@ -208,20 +155,7 @@ def batches(order, batch_size, drop_last=False):
 def collate(samples):
     """Combine several examples into one batch.
 
-    samples  list of examples, 1 or more, all of the same structure: arrays, Tensors or numbers,
-             or tuples (or lists) of these
-    returns  a new Tensor with one row per example; for tuples, a tuple with the collated batch
-             of each member
-
-    dtypes are kept: float32 images give a float32 Tensor, integers an integer Tensor.
-    Raises ValueError, with the shapes in its message, when the shapes differ; also when tuples
-    differ in length.
-
-    >>> collate([(np.float32([1, 2]), 7), (np.float32([3, 4]), 9)])
-    (Tensor([[1., 2.],
-            [3., 4.]]), Tensor([7, 9]))
-
-    Source: torch.utils.data.default_collate.
+    Raises ValueError, with the shapes in its message, when the shapes differ.
     """
     if isinstance(samples[0], (tuple, list)):
         return tuple(collate(member) for member in zip(*samples, strict=True))
@@ -229,28 +163,7 @@ def collate(samples):
 
 
 class DataLoader:
-    """Iterates over a dataset in batches. `for x, y in loader` is one epoch.
-
-    dataset     anything with a length and examples
-    batch_size  examples per batch
-    shuffle     whether every epoch has a new random order
-    sampler     an iterable of indices, iterated once per epoch, which gives the order instead
-                of `shuffle`
-    drop_last   whether a last batch with fewer examples is omitted
-    collate_fn  combines a list of examples into a batch
-    rng         a NumPy Generator or a seed; None: the loader gets its own generator,
-                spawned from the one that `manual_seed` sets
-    prefetch    how many batches a thread prepares in advance; 0 for no thread
-
-    len(loader) is the number of batches in an epoch.
-
-    >>> loader = DataLoader(TensorDataset([10, 20, 30]), batch_size=2)
-    >>> len(loader), [x.shape for x, in loader]
-    (2, [(2,), (1,)])
-
-    Source: torch.utils.data.DataLoader, with rng for `generator` and prefetch for
-    `num_workers`.
-    """
+    """Iterates over a dataset in batches. `for x, y in loader` is one epoch."""
 
     def __init__(self, dataset, batch_size=1, shuffle=False, sampler=None, *, drop_last=False,
                  collate_fn=collate, rng=None, prefetch=0):
@@ -275,12 +188,7 @@ class DataLoader:
         return self.collate_fn([self.dataset[i] for i in indices.tolist()])
 
     def epoch(self):
-        """Yield the batches of one epoch, each fetched only when the loop asks for it.
-
-        The order is `self.sampler`, as an array of indices, if there is one. Otherwise
-        `epoch_indices` draws the order from self.rng. `self.fetch(indices)` returns the batch
-        for an array of indices.
-        """
+        """Yield the batches of one epoch, each fetched only when the loop asks for it."""
         if self.sampler is None:
             order = epoch_indices(len(self.dataset), self.shuffle, self.rng)
         else:
@@ -298,14 +206,7 @@ def channel_statistics(images):
     images   array of shape (n, channels, ...): images (n, channels, height, width), or rows
              (n, features)
     returns  (mean, std): two float32 arrays of shape (channels, 1, 1) for images, (features,)
-             for rows. std is the population standard deviation (divided by the count, not by
-             count - 1); for a constant channel it is 1. Both are accumulated in float64.
-
-    >>> mean, std = channel_statistics(np.array([[1.0, 5.0], [3.0, 5.0]]))
-    >>> print(mean, std)
-    [2. 5.] [1. 1.]
-
-    Source: LeCun, Bottou, Orr, Müller, Efficient BackProp (1998), section 4.3.
+             for rows
     """
     images = np.asarray(images)
     axes = tuple(axis for axis in range(images.ndim) if axis != 1)
@@ -316,14 +217,7 @@ def channel_statistics(images):
 
 
 class Normalize(Described):
-    """Standardizes with the mean and standard deviation of the training set.
-
-    >>> mean, std = channel_statistics(np.array([[1.0, 5.0], [3.0, 9.0]]))
-    >>> Normalize(mean, std)(np.array([1.0, 9.0], "float32"))
-    array([-1.,  1.], dtype=float32)
-
-    Source: torchvision.transforms.Normalize.
-    """
+    """Standardizes with the mean and standard deviation of the training set."""
 
     def __init__(self, mean, std):
         self.mean, self.std = np.asarray(mean), np.asarray(std)
@@ -367,16 +261,7 @@ def shift(image, down, right):
     """Shift an image by whole pixels; the free pixels become zero.
 
     image    array of shape (..., height, width)
-    down     number of rows to shift down; up if negative
-    right    number of columns to shift to the right; to the left if negative
     returns  a new array of the same shape and dtype
-
-    >>> shift(np.array([[1, 2, 3], [4, 5, 6]]), 1, -1)
-    array([[0, 0, 0],
-           [2, 3, 0]])
-
-    Source: LeCun, Bottou, Bengio, Haffner, Gradient-based learning applied to document
-    recognition (1998).
     """
     height, width = image.shape[-2:]
     room = max(abs(down), abs(right))
@@ -388,18 +273,6 @@ def shift(image, down, right):
 class RandomHorizontalFlip(Described):
     """Swaps left and right of an image (..., height, width) with probability p, and otherwise
     returns it unchanged.
-
-    p        from 0 to 1
-    rng      a NumPy Generator or a seed; None: the transform gets its own generator,
-             spawned from the one that `manual_seed` sets
-
-    The input image is not changed; a flipped image is a new array.
-
-    >>> RandomHorizontalFlip(1.0)(np.array([[1, 2, 3], [4, 5, 6]]))
-    array([[3, 2, 1],
-           [6, 5, 4]])
-
-    Source: torchvision.transforms.RandomHorizontalFlip.
     """
 
     def __init__(self, p=0.5, rng=None):
@@ -438,17 +311,10 @@ def one_hot(labels, num_classes):
 
     labels       Tensor, array or list of integers from 0 to num_classes - 1, of any shape and
                  any integer dtype
-    num_classes  the number of classes, including those that do not occur in `labels`
     returns      float32 Tensor of shape (*labels.shape, num_classes)
 
     Raises ValueError, with the wrong label in its message, when a label is below 0 or not below
     num_classes.
-
-    >>> one_hot([2, 0], 3)
-    Tensor([[0., 0., 1.],
-            [1., 0., 0.]])
-
-    Source: torch.nn.functional.one_hot, which returns integers.
     """
     labels = np.asarray(labels)
     wrong = labels[(labels < 0) | (labels >= num_classes)]
@@ -484,18 +350,10 @@ IDX_DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 def parse_idx(data):
     """The array in the bytes of an IDX file.
 
-    data     bytes: 0, 0, the type of the numbers (see IDX_DTYPES), the number of axes, each
-             length as 4 bytes, the numbers
-    returns  a new ndarray in the machine's own byte order
-
-    Raises ValueError when `data` is not an IDX file. Also raises it when there are more or
-    fewer bytes after the header than the lengths require; then the message contains both
-    numbers of bytes, required and present.
+    Raises ValueError when `data` is not an IDX file.
 
     >>> parse_idx(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 5, 6, 255]))
     array([[  5,   6, 255]], dtype=uint8)
-
-    Source: LeCun, Cortes, Burges, The MNIST database, "File formats".
     """
     if (data[:2] != b"\0\0" or len(data) < 4 or data[2] not in IDX_DTYPES
         or len(data) < 4 + 4 * data[3]):
@@ -514,8 +372,6 @@ def parse_idx(data):
 def mnist(split="train"):
     """Handwritten digits, 28 x 28 pixels: 60,000 for training, 10,000 for testing. Downloads
     12 MB once; see `fetch`.
-
-    Source: LeCun, Cortes, Burges, The MNIST database of handwritten digits.
     """
     return image_dataset(*map(parse_idx, image_sets.idx_files("mnist", split)), 255)
 
@@ -523,8 +379,6 @@ def mnist(split="train"):
 def fashion_mnist(split="train"):
     """Clothes of ten classes, 28 x 28 pixels: 60,000 for training, 10,000 for testing.
     Downloads 31 MB once; see `fetch`.
-
-    Source: Xiao, Rasul, Vollgraf, Fashion-MNIST (2017), arXiv:1708.07747; MIT licence.
     """
     return image_dataset(*map(parse_idx, image_sets.idx_files("fashion-mnist", split)), 255)
 
@@ -532,34 +386,12 @@ def fashion_mnist(split="train"):
 def cifar10(split="train"):
     """Photographs of ten classes, 32 x 32 pixels, 3 channels: 50,000 for training, 10,000 for
     testing. Downloads 170 MB once; see `fetch`. As float32, the 50,000 take 614 MB of memory.
-
-    Source: Krizhevsky, Learning multiple layers of features from tiny images (2009).
     """
     return image_dataset(*image_sets.cifar10_arrays(split), 255)
 
 
 def enqueue(items, put):
-    """Put all items into a queue, then the end or the error; stop when the queue is closed.
-
-    items    an iterable, which may be slow and may raise an exception
-    put      a function put(kind, value=None): waits for a free slot; returns False when the
-             queue was closed
-    returns  None
-
-    Calls put("item", item) for each item in order, then put("end"). If `items` raises an
-    exception, calls put("error", error) instead of put("end"), and does not raise it. After put
-    has returned False, reads nothing more from `items` and does not call put again.
-
-    >>> def put(kind, value=None):
-    ...     print(kind, value)
-    ...     return True
-    >>> enqueue("ab", put)
-    item a
-    item b
-    end None
-
-    Source: the producer and consumer of Dijkstra, Cooperating sequential processes (1965).
-    """
+    """Put all items into a queue, then the end or the error; stop when the queue is closed."""
     try:
         for item in items:
             if not put("item", item):
@@ -572,20 +404,8 @@ def enqueue(items, put):
 def prefetch(items, ahead=2):
     """The same items in the same order, prepared by a thread in advance.
 
-    items    an iterable
-    ahead    how many items may wait in the queue, 1 or more; one more may be in preparation
-    returns  a generator. The thread starts when the loop asks for the first item. When the
-             iteration is over, the thread has ended, whether the items ran out, an error was
-             raised or the loop was left early
-
-    If `items` raises an exception, the generator raises the same object, after the items before
-    it.
-
     >>> list(prefetch("abc"))
     ['a', 'b', 'c']
-
-    Source: the consumer of Dijkstra, Cooperating sequential processes (1965); generator.close
-    in PEP 342.
     """
     queue = BoundedQueue(ahead)
     queue.start(enqueue, items, queue.put)

@@ -1,5 +1,5 @@
-# From modules/source/00_descent/descent_dev.py by `tito export`; edit that file, not this one.
-# checksum: 857732935b094aee
+# From modules/source/00_descent/descent_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 8169aad5c84f450f
 """Gradient descent: Train a line and then a neural network in plain Python."""
 
 import math
@@ -9,10 +9,6 @@ __all__ = ["predict", "mean_squared_error", "numerical_gradient", "step", "train
 
 def predict(parameters, inputs):
     """The output of a linear model: each input times its weight, plus the bias.
-
-    parameters  list of n + 1 floats: the n weights, then the bias
-    inputs      list of n floats
-    returns     float
 
     >>> predict([2.0, 0.5], [3.0])
     6.5
@@ -26,11 +22,6 @@ def predict(parameters, inputs):
 def mean_squared_error(model, parameters, examples):
     """How wrong a model is: the mean of (output - target) squared.
 
-    model       function of (parameters, inputs), returning a float
-    parameters  list of floats, for the model
-    examples    non-empty list of pairs (inputs, target): a list of floats and a float
-    returns     float, at least 0; 0 if every output is its target
-
     >>> mean_squared_error(predict, [1.0, 0.0], [([1.0], 3.0), ([2.0], 2.0)])
     2.0
     """
@@ -43,15 +34,8 @@ def mean_squared_error(model, parameters, examples):
 def numerical_gradient(f, numbers, h=1e-5):
     """The gradient of f at the given numbers, estimated by central differences.
 
-    f        function of a list of floats, returning one float
-    numbers  list of floats: the point at which to compute the gradient; the list stays as it is
-    h        float: how far one number is moved, up and down, while the others stay the same
-    returns  list of floats, one partial derivative per number
-
     >>> [round(d, 6) for d in numerical_gradient(lambda n: n[0] * n[1], [2.0, 7.0])]
     [7.0, 2.0]
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 11.5.
     """
     gradient = []
     for i in range(len(numbers)):
@@ -65,11 +49,6 @@ def numerical_gradient(f, numbers, h=1e-5):
 def step(parameters, gradient, learning_rate):
     """Move each parameter against its derivative.
 
-    parameters     list of floats; the list stays as it is
-    gradient       list of floats: one derivative per parameter
-    learning_rate  float, positive
-    returns        a new list: each parameter minus learning_rate times its derivative
-
     >>> step([1.0, 5.0], [2.0, -4.0], 0.5)
     [0.0, 7.0]
     """
@@ -78,13 +57,6 @@ def step(parameters, gradient, learning_rate):
 
 def train(loss, parameters, learning_rate, steps):
     """Change the parameters by gradient descent.
-
-    loss           function of a list of floats, returning a float
-    parameters     list of floats: where to start; the list stays as it is
-    learning_rate  float, positive
-    steps          int: how many steps to take, at least 0
-    returns        list with `steps + 1` entries, each a list of parameters: first the start,
-                   then the parameters after each step
 
     >>> [round(p[0], 3) for p in train(lambda p: p[0] ** 2, [8.0], 0.25, 3)]
     [8.0, 4.0, 2.0, 1.0]
@@ -104,13 +76,6 @@ def network(parameters, inputs):
 
 def seconds_per_step(seconds_per_loss, count, larger_count):
     """How long one step with central differences takes for a larger model.
-
-    seconds_per_loss  float: the time to compute the loss of a smaller model once
-    count             int: how many parameters the smaller model has
-    larger_count      int: how many parameters the larger model has; if it has 10 times as many,
-                      computing its loss once takes 10 times as long
-    returns           float: the seconds of one step of the larger model, which computes its
-                      loss twice for each of its parameters
 
     >>> seconds_per_step(0.5, 10, 100)
     1000.0

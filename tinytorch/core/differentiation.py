@@ -1,5 +1,5 @@
-# From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 8c56e2b8e0fd7464
+# From modules/source/17_differentiation/differentiation_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: cb900c0cb2dcd8b0
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -30,12 +30,7 @@ __all__ = [
 
 
 class Dual(DualMethods):
-    """A number with a tangent: primal + tangent * ε, where ε * ε = 0.
-
-    primal   the value: a number, an ndarray, or a Dual of a lower level
-    tangent  how much the value changes per unit of change of the input; of the same shape
-    level    an int: which derivative it belongs to (see "Nested derivatives")
-    """
+    """A number with a tangent: primal + tangent * ε, where ε * ε = 0."""
 
     functions = globals()  # the operators are in DualMethods and look up add, exp, ... here
 
@@ -53,10 +48,6 @@ new_level = itertools.count(1).__next__  # each call returns the next level: 1, 
 
 def parts(x, level):
     """The primal and the tangent of `x` at this level.
-
-    x        a number, an ndarray or a Dual
-    level    int
-    returns  (primal, tangent); an `x` that is not a Dual of this level is a constant: (x, 0.0)
 
     >>> parts(Dual(2.0, 5.0), 0), parts(3.0, 0)
     ((2.0, 5.0), (3.0, 0.0))
@@ -82,8 +73,6 @@ def multiply(x, y):
 
     >>> multiply(Dual(2.0, 1.0), Dual(3.0, 10.0))
     Dual(6.0, 23.0)
-
-    Source: Clifford, Preliminary sketch of biquaternions (1873).
     """
     level = level_of(x, y)
     (a, da), (b, db) = parts(x, level), parts(y, level)
@@ -93,16 +82,8 @@ def multiply(x, y):
 def chain_rule(function, derivative, x):
     """function(x), with the tangent given by the chain rule.
 
-    function    of a number or an array, such as np.exp
-    derivative  derivative(x, out): its derivative at `x`, where out = function(x)
-    x           a number, an array or a Dual. The primal of a Dual may itself be a Dual; then
-                `derivative` is called with this primal
-    returns     for a number or an array function(x), for a Dual a Dual of the same level
-
     >>> chain_rule(np.square, lambda x, out: 2 * x, Dual(3.0, 10.0))
     Dual(9.0, 60.0)
-
-    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 3.1.1.
     """
     if not isinstance(x, Dual):
         return function(x)
@@ -149,8 +130,6 @@ def divide(x, y):
 def power(x, y):
     """x ** y, a Dual. It takes the same operands as `add`. The tangent of x ** 0 is always 0.
 
-    When `y` is a constant, `x` may be negative or 0, so its logarithm must not be computed.
-
     >>> power(Dual(-3.0, 1.0), 2), power(1, Dual(3.0, 1.0))
     (Dual(9.0, -6.0), Dual(1.0, 0.0))
     """
@@ -167,18 +146,8 @@ def power(x, y):
 def derivative_of(f):
     """The function that computes the derivative of `f`.
 
-    f        a function of one number (or, elementwise, of an array), computed with + - * / **
-             and the functions of this lesson
-    returns  a function of a number or array. Derivatives can be nested: `f` may call the
-             derivative of another function, even if that function uses the argument of `f`.
-             For a constant `f` the derivative is 0
-
     >>> derivative_of(lambda x: x * x * x)(2.0)
     12.0
-    >>> derivative_of(derivative_of(lambda x: x * x * x))(2.0)
-    12.0
-
-    Source: Siskind and Pearlmutter, Perturbation confusion and referential transparency (2005).
     """
     def derivative(x):
         level = new_level()
@@ -192,14 +161,8 @@ tangent_rules = support.TangentRules(lambda *arguments: jvp(*arguments))  # jvp 
 def jvp_rule(op, rule):
     """Register the tangent rule of `op`.
 
-    op    a function of arrays, as `apply` takes it
     rule  rule(tangents, out, *inputs, **options) returns the tangent of the result `out`, a
-          Tensor of the shape of `out`. It computes with Tensor operations, so that the tangent
-          can be differentiated again.
-          tangents  a tuple with a Tensor for each input, of its shape: zeros for a constant
-          inputs    the arguments of `op`: Tensors, numbers or arrays
-
-    >>> jvp_rule(np.arctan, lambda tangents, out, a: tangents[0] / (1 + a * a))
+          Tensor of the shape of `out`
     """
     tangent_rules[op] = rule
 
@@ -217,14 +180,7 @@ support.register_others(jvp_rule, elementwise)
 
 
 def multiply_tangent(tangents, out, a, b):
-    """The tangent rule of np.multiply: see `jvp_rule`.
-
-    >>> a, b = Tensor(2.0), Tensor(3.0)
-    >>> multiply_tangent((Tensor(1.0), Tensor(10.0)), a * b, a, b)
-    Tensor(23.)
-
-    Source: Griewank and Walther, Evaluating Derivatives (2008), section 3.1.
-    """
+    """The tangent rule of np.multiply: see `jvp_rule`."""
     return tangents[0] * b + a * tangents[1]
 
 
@@ -234,12 +190,7 @@ def matmul_tangent(tangents, out, a, b):
 
 
 def linear_rule(op):
-    """The tangent rule of a linear operation, which may have several inputs and options.
-
-    >>> rule, x = linear_rule(sum_forward), Tensor([1.0, 2.0])
-    >>> rule((Tensor([3.0, 4.0]),), x.sum(), x, axis=None, keepdims=False)
-    Tensor(7.)
-    """
+    """The tangent rule of a linear operation, which may have several inputs and options."""
     def rule(tangents, out, *inputs, **options):
         return apply(op, *tangents, **options)
     return rule
@@ -256,18 +207,7 @@ for op in LINEAR:
 def push_forward(out, tangents):
     """Compute the tangents of `out` and of everything that `out` was computed from.
 
-    out       Tensor
-    tangents  dict {leaf: its tangent}, both Tensors; every other leaf is a constant. The
-              tangents of all results that were computed from these leaves are put into it
-    returns   the tangent of `out`, a Tensor of the same shape; zeros if `out` does not depend
-              on these leaves
-
-    The rules come from `tangent_rules`. An operation that does not depend on any of the leaves
-    needs no rule.
-
-    >>> x = Variable(3.0)
-    >>> push_forward(x * x + 1.0, {x: Tensor(10.0)}).item()
-    60.0
+    returns   the tangent of `out`, a Tensor of the same shape
     """
     for node in reversed(topological_order(out)):
         made = node.creator
@@ -282,19 +222,14 @@ def jvp(f, primals, tangents):
     """f(*primals), and how much it changes when the primals change by the tangents.
 
     f         a function of Tensors that returns one Tensor of any shape
-    primals   tuple of Tensors (arrays or numbers are accepted), one for each argument
     tangents  tuple of as many Tensors, of the same shapes
     returns   (out, tangent), two Tensors of one shape: f(*primals), and its Jacobian times the
               tangents
 
-    Raises ValueError if the tangents do not match the primals in number or shape. No `.grad`
-    changes. The result can be differentiated when the primals, or other Tensors that `f` uses,
-    require gradients.
+    Raises ValueError if the tangents do not match the primals in number or shape.
 
     >>> jvp(lambda x, y: x * y, (Tensor(2.0), Tensor(3.0)), (1.0, 0.0))
     (Tensor(6.), Tensor(3.))
-
-    Source: torch.func.jvp.
     """
     leaves, out = support.start(f, primals)
     tangents = dict(zip(leaves, support.as_tangents(tangents, leaves)))
@@ -308,16 +243,6 @@ def jacfwd(f):
     """The function that computes the Jacobian of `f`, column by column, with `jvp`.
 
     f        a function from a Tensor of shape (n,) to one of shape (m,)
-    returns  a function of a Tensor (n,), whose result is a Tensor (m, n): row i, column j is
-             the derivative of output i with respect to input j. When f(x) has shape (), the
-             result has shape (n,)
-
-    >>> jacfwd(lambda x: stack([x[0] * x[1], x[0] + x[1], x[1]]))(Tensor([2.0, 3.0]))
-    Tensor([[3., 2.],
-            [1., 1.],
-            [0., 1.]])
-
-    Source: torch.func.jacfwd.
     """
     def jacobian(x):
         columns = [jvp(f, (x,), (e,))[1] for e in np.eye(x.size, dtype=x.dtype)]
@@ -329,18 +254,6 @@ def vjp(f, *primals):
     """f(*primals), and a function that multiplies vectors by its Jacobian from the left.
 
     f        a function of Tensors that returns one Tensor of any shape
-    primals  Tensors, one for each argument
-    returns  (out, vjp_function). vjp_function(g), where `g` is a Tensor or array of the shape
-             of `out`, returns a tuple with a Tensor for each primal, of its shape: the gradient
-             of sum(g * out). It can be called several times
-
-    No `.grad` changes. For a primal that `out` does not depend on, the gradient is all zeros.
-
-    >>> out, pull_back = vjp(lambda x, y: x * y, Tensor([2.0, 4.0]), Tensor([3.0, 5.0]))
-    >>> pull_back([1.0, 10.0])
-    (Tensor([ 3., 50.]), Tensor([ 2., 40.]))
-
-    Source: torch.func.vjp.
     """
     support.refuse_nested("vjp", primals)
     leaves, out = support.start(f, [Tensor(x) for x in primals])
@@ -357,12 +270,6 @@ def vjp(f, *primals):
 def jacrev(f):
     """The function that computes the Jacobian of `f`, row by row, with `vjp`; the same result
     as `jacfwd(f)`. It runs `f` once.
-
-    >>> jacrev(lambda x: x[1] * x)(Tensor([2.0, 3.0]))
-    Tensor([[3., 2.],
-            [0., 6.]])
-
-    Source: torch.func.jacrev.
     """
     def jacobian(x):
         out, vjp_function = vjp(f, x)
@@ -375,18 +282,13 @@ def jacrev(f):
 def hvp(f, x, v):
     """The Hessian of `f` at `x`, times the vector `v`. The Hessian itself is never computed.
 
-    f        a function of one Tensor that returns one number, a Tensor of shape (); or of
-             several Tensors, when `x` is a list
+    f        a function of one Tensor that returns one number, a Tensor of shape ()
     x        Tensor of any shape, or a list of Tensors
     v        a Tensor of the shape of `x`, or a list of them
     returns  a Tensor of the shape of `x`, or a list of them
 
-    Changes no `.grad`. Also works inside no_grad.
-
     >>> hvp(lambda x: x[0] * x[0] + 3 * x[0] * x[1], Tensor([5.0, 7.0]), Tensor([1.0, 2.0]))
     Tensor([8., 3.])
-
-    Source: Pearlmutter, Fast exact multiplication by the Hessian (1994).
     """
     xs, vs = (x, v) if isinstance(x, (list, tuple)) else ([x], [v])
     support.refuse_nested("hvp", xs)
@@ -403,13 +305,6 @@ def hessian(f):
     """The function that computes the Hessian of `f`.
 
     f        a function from a Tensor of shape (n,) to one number, a Tensor of shape ()
-    returns  a function of a Tensor (n,), whose result is a Tensor (n, n)
-
-    >>> hessian(lambda x: x[0] * x[0] + 3 * x[0] * x[1])(Tensor([5.0, 7.0]))
-    Tensor([[2., 3.],
-            [3., 0.]])
-
-    Source: torch.func.hessian.
     """
     return jacrev(jacfwd(f))
 
@@ -417,18 +312,11 @@ def hessian(f):
 def power_iteration(matvec, like, steps, rng):
     """The eigenvalue of a symmetric matrix that is largest in absolute value.
 
-    matvec   a function from a Tensor v to the Tensor H v
-    like     Tensor of the shape and dtype of v; its numbers are not used
-    steps    how many times to call `matvec`, 1 or more
+    like     Tensor of the shape and dtype of v
     rng      a NumPy Generator: the start is rng.normal(size=shape)
-    returns  (value, vector): a float and a Tensor of length 1. `vector` is the argument of the
-             last call of `matvec`, and `value` is the dot product of `vector` and H `vector`,
-             which may be negative; 0.0 for H = 0
 
     >>> power_iteration(lambda v: -5.0 * v, Tensor([0.0]), 2, np.random.default_rng(0))
     (-5.0, Tensor([-1.]))
-
-    Source: Golub and Van Loan, Matrix Computations (2013), section 7.3.1.
     """
     v = rng.normal(size=like.shape).astype(like.dtype)
     for _ in range(steps):
@@ -443,21 +331,11 @@ def power_iteration(matvec, like, steps, rng):
 def conjugate_gradient(matvec, b, steps, damping=0.0):
     """Solve (H + damping I) x = b, for a symmetric H that is known only by its products.
 
-    matvec   a function from a Tensor v to the Tensor H v
     b        Tensor of any shape
-    steps    the largest number of calls of `matvec`
-    damping  a float that is added to every eigenvalue of H
-    returns  x, a Tensor of the shape and dtype of `b`; zeros for b = 0
+    returns  x, a Tensor of the shape and dtype of `b`
 
-    Starts from x = 0. Stops early when the residual b - (H + damping I) x is at most eps times
-    as long as b, where eps is np.finfo(b.dtype).eps. When p . (H + damping I) p <= 0 for a
-    direction p, the matrix is not positive definite: ValueError with the word damping in it.
-
-    >>> h = Tensor([[2.0, 0.0], [0.0, -0.5]])
-    >>> conjugate_gradient(lambda v: h @ v, Tensor([3.0, 3.0]), 2, damping=1.0).data.round(3)
-    array([1., 6.], dtype=float32)
-
-    Source: Hestenes and Stiefel (1952); Nocedal and Wright (2006), algorithm 5.2.
+    When p . (H + damping I) p <= 0 for a direction p, the matrix is not positive definite:
+    ValueError with the word damping in it.
     """
     x, r = np.zeros_like(b.data), b.data
     p, rr = r, float((r * r).sum())
@@ -481,15 +359,10 @@ def newton_step(f, x, steps=20, damping=0.0):
     """One step of Newton's method: x - (H + damping I)^-1 g, with the gradient g of `f` at `x`.
 
     f        a function from a Tensor to one number, a Tensor of shape ()
-    x        Tensor of any shape; not changed
-    steps    the largest number of steps of the conjugate gradient method
-    damping  as in `conjugate_gradient`
-    returns  a new Tensor like `x`
+    x        Tensor of any shape
 
     >>> newton_step(lambda x: ((x - 3) * (x - 3)).sum(), Tensor([5.0, -7.0]))
     Tensor([3., 3.])
-
-    Source: Nocedal and Wright, Numerical Optimization (2006), section 7.1.
     """
     g = vjp(f, x)[1](1.0)[0]
     step = conjugate_gradient(lambda v: hvp(f, x, v), g, steps, damping)
@@ -499,17 +372,10 @@ def newton_step(f, x, steps=20, damping=0.0):
 def hutchinson(matvec, like, probes, rng):
     """Estimate the trace and the diagonal of a matrix that is known only by its products.
 
-    matvec   a function from a Tensor v to the Tensor H v
-    like     Tensor of the shape and dtype of v; its numbers are not used
-    probes   how many random vectors of -1 and 1 to use
-    rng      a NumPy Generator
-    returns  (trace, diagonal): a float and a Tensor like `like`. The diagonal is the mean of
-             z * H z, the trace its sum
+    like     Tensor of the shape and dtype of v
 
     >>> hutchinson(lambda v: -5.0 * v, Tensor([0.0, 0.0]), 1, np.random.default_rng(0))
     (-10.0, Tensor([-5., -5.]))
-
-    Source: Bekas, Kokiopoulou, Saad, An estimator for the diagonal of a matrix (2007).
     """
     total = np.zeros(like.shape, like.dtype)
     for _ in range(probes):
@@ -519,14 +385,7 @@ def hutchinson(matvec, like, probes, rng):
 
 
 class Checkpoint(Function):
-    """A whole function as one operation that keeps only its inputs.
-
-    f        a function of Tensors (and numbers) that returns one Tensor
-    wanted   list of bool: which inputs require a gradient
-
-    The first input, `marker`, is not given to `f`. It requires a gradient, so that the
-    operation is recorded even if only weights that `f` uses require one.
-    """
+    """A whole function as one operation that keeps only its inputs."""
 
     def __init__(self, f, wanted):
         self.f, self.wanted = f, wanted
@@ -557,21 +416,7 @@ class Checkpoint(Function):
 
 
 def checkpoint(f, *inputs):
-    """f(*inputs), recorded as one operation that computes `f` again in the backward pass.
-
-    f        a function of Tensors that returns one Tensor
-    inputs   Tensors, numbers or arrays. Other Tensors that `f` uses must be leaves, such as the
-             weights of a layer
-    returns  f(*inputs), recorded unless inside no_grad
-
-    >>> x = Variable(3.0)
-    >>> checkpoint(lambda x: (x * x).exp(), x).backward()
-    >>> round(float(x.grad), 1)
-    48618.5
-
-    Source: Chen et al., Training deep nets with sublinear memory cost (2016), section 4;
-    torch.utils.checkpoint.
-    """
+    """f(*inputs), recorded as one operation that computes `f` again in the backward pass."""
     wanted = [isinstance(x, Tensor) and x.requires_grad for x in inputs]
     marker = Variable(0.0)  # requires a gradient, so that weights inside f receive theirs
     return Checkpoint(f, wanted)(marker, *inputs)

@@ -1,5 +1,5 @@
-# From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 5d52bf12901a246d
+# From modules/source/16_generation/generation_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 35e330c7f4cdac5e
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import math
@@ -25,17 +25,12 @@ __all__ = [
 def sample(logits, rng=None):
     """Draw one token for each row of logits, with the probabilities `softmax(logits)`.
 
-    logits   Tensor or array of shape (B, V); a token with the logit -inf is never drawn.
-             ValueError, with the row, if a row holds nan, inf or only -inf
-    rng      a NumPy Generator, a seed, or None for the shared generator of lesson 04; the rows
-             are drawn independently
+    logits   Tensor or array of shape (B, V); ValueError, with the row, if a row holds nan, inf
+             or only -inf
     returns  Tensor of shape (B,), int64
 
     >>> sample([[0.0, -np.inf], [-np.inf, 0.0]], rng=0)
     Tensor([0, 1])
-
-    Source: Devroye, Non-uniform random variate generation (1986), section 3.2; PyTorch calls it
-    torch.multinomial.
     """
     p = softmax(check_logits(as_float_tensor(logits))).data.astype(np.float64)
     rng = generator(rng)
@@ -47,18 +42,12 @@ def sample(logits, rng=None):
 def with_temperature(logits, t):
     """Divide logits by a temperature.
 
-    logits   Tensor or array of shape (..., V); not changed
-    t        float >= 0, else ValueError with t in its message. 0 means greedy decoding: keep
-             the largest logit of each row (the first one if several are equal); all others
-             become -inf. A t so small that logits / t overflows means the same
+    logits   Tensor or array of shape (..., V)
+    t        float >= 0, else ValueError with t in its message
     returns  Tensor of the same shape
 
     >>> with_temperature([1.0, 3.0, 2.0], 0.5)
     Tensor([2., 6., 4.])
-    >>> with_temperature([1.0, 3.0, 2.0], 0)
-    Tensor([-inf,   3., -inf])
-
-    Source: Ackley, Hinton, Sejnowski, A learning algorithm for Boltzmann machines (1985).
     """
     logits = as_float_tensor(logits)
     t = usable_temperature(logits.data, t)  # 0 if logits / t would overflow
@@ -74,15 +63,12 @@ def with_temperature(logits, t):
 def top_k(logits, k):
     """Keep the k largest logits of each row; all others become -inf.
 
-    logits   Tensor or array of shape (..., V); not changed
-    k        int >= 1, else ValueError with k in its message; k >= V keeps all
-    returns  Tensor of the same shape: in each row exactly k logits are kept; of equal ones, it
-             does not matter which
+    logits   Tensor or array of shape (..., V)
+    k        int >= 1, else ValueError with k in its message
+    returns  Tensor of the same shape: in each row exactly k logits are kept
 
     >>> top_k([1.0, 3.0, 2.0, 0.0], 2)
     Tensor([-inf,   3.,   2., -inf])
-
-    Source: Fan, Lewis, Dauphin, Hierarchical neural story generation (2018), section 5.
     """
     logits = as_float_tensor(logits)
     if k < 1:
@@ -97,15 +83,12 @@ def top_p(logits, p):
     """Keep the smallest set of tokens whose probabilities `softmax(logits)` sum to at least p;
     the logits of all others become -inf.
 
-    logits   Tensor or array of shape (..., V); not changed
-    p        float, 0 < p <= 1, else ValueError with p in its message. A sum that is smaller by
-             a rounding error counts as p
-    returns  Tensor of the same shape; in each row at least one token is kept
+    logits   Tensor or array of shape (..., V)
+    p        float, 0 < p <= 1, else ValueError with p in its message
+    returns  Tensor of the same shape
 
     >>> top_p(np.log([0.2, 0.5, 0.3]), 0.6).data.round(2)
     array([ -inf, -0.69, -1.2 ])
-
-    Source: Holtzman et al., The curious case of neural text degeneration (2020), section 3.1.
     """
     logits = as_float_tensor(logits)
     p = usable_p(logits.dtype, p)  # a little smaller: in float32, 0.5 + 0.3 may be below 0.8
@@ -124,7 +107,7 @@ def next_logits(model, ids):
 
     model    a GPT, or another Module with `context` that maps ids of shape (B, T) to logits of
              shape (B, T, V)
-    ids      int array of shape (B, T), T >= 1; the model gets the last `context` of them
+    ids      int array of shape (B, T), T >= 1
     returns  Tensor of shape (B, V)
     """
     return model(ids[:, -model.context :])[:, -1]
@@ -146,14 +129,9 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
              stop=None, cache=True):
     """Continue token ids.
 
-    model           a GPT, or, when `cache` is False, any model that `next_logits` takes
-    ids             int array of shape (B, T), T >= 1: the prompts; or (T,) for one
-    max_new_tokens  int: how many tokens to append to each row
-    temperature, top_k, top_p  see `filtered`
-    rng             a NumPy Generator, a seed, or None for the shared generator
-    stop            the id of a token that ends the text, or a list of such ids; the token is
-                    not part of the result. ValueError if there is more than one row of ids
-    cache           whether to use a KVCache (see below): faster, with the same tokens
+    ids             int array of shape (B, T), T >= 1: the prompts
+    stop            the id of a token that ends the text, or a list of such ids; ValueError if
+                    there is more than one row of ids
     returns         int64 array of shape (B, T + max_new_tokens), or shorter after `stop`
     """
     ids, rng = as_rows(np.atleast_2d(ids)), generator(rng)
@@ -179,19 +157,7 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
 class KVCache:
     """The keys and values of the tokens that a model has seen, for each layer.
 
-    layers   int: how many
-    batch    int: rows of ids, B
-    heads    int: attention heads of each layer, H
-    context  int: how many tokens fit
-    size     int: numbers in a key or value of one head, d
-    dtype    the dtype of the keys and values
-
     .keys, .values  arrays of shape (layers, B, H, context, d)
-    .lengths        list of int: how many tokens each layer holds
-    .dropped        int: how many old tokens have been dropped (see "Sliding window")
-
-    Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section
-    2.
     """
 
     def __init__(self, layers, batch, heads, context, size, dtype=np.float32):
@@ -237,7 +203,6 @@ class KVCache:
     def append(self, layer, k, v):
         """Store the keys and values of t new tokens after those that the layer holds.
 
-        layer    int: which layer; the others are not changed
         k, v     Tensors or arrays of shape (B, H, t, d)
         returns  (keys, values) of all tokens of this layer, the oldest first: two Tensors of
                  shape (B, H, length + t, d), which are views of the cache's arrays, not copies
@@ -258,8 +223,6 @@ def attend_cached(q, k, v, cache, layer):
     """Causal attention from new tokens to the tokens in a cache and to themselves.
 
     q, k, v  Tensors of shape (B, H, t, d): of t new tokens
-    cache    a KVCache, to which k and v are appended
-    layer    int: the layer of the cache
     returns  Tensor of shape (B, H, t, d)
     """
     k, v = cache.append(layer, k, v)
@@ -272,10 +235,8 @@ def step(model, ids, cache):
     """The logits of the token after each new token. After `tito export`, the method `GPT.step`
     calls this function.
 
-    model    a GPT in evaluation mode; tied or not, rotary or not
     ids      int array of shape (B, t): the tokens after those in the cache
-    cache    a KVCache; the keys and values of the new tokens are appended
-    returns  Tensor of shape (B, t, V), `model(all ids)[:, -t:]`; no graph is recorded
+    returns  Tensor of shape (B, t, V), `model(all ids)[:, -t:]`
 
     ValueError, with the numbers, when the tokens do not fit into the cache.
     """
@@ -300,8 +261,6 @@ def cached_logits(model, ids, cache):
     """`next_logits(model, ids)`, computed with a cache.
 
     ids      int array of shape (B, T), T >= 1
-    cache    a KVCache that holds the first `cache.length` of the ids; afterwards it holds all.
-             When T is more than `cache.context`, the cache is neither used nor changed
     returns  Tensor of shape (B, V)
     """
     if ids.shape[1] > cache.context:
@@ -311,8 +270,6 @@ def cached_logits(model, ids, cache):
 
 def cache_bytes(layers, batch, heads, context, size, dtype=np.float32):
     """The bytes of the keys and values of a KVCache with these settings; no array is made.
-
-    returns  int
 
     >>> cache_bytes(layers=2, batch=1, heads=4, context=64, size=16)
     65536
@@ -324,13 +281,6 @@ def slide(cache, n):
     """Drop the oldest n tokens of every layer of a KVCache; changes it in place.
 
     n        int from 0 to `cache.length`, else ValueError with both numbers
-    returns  None
-
-    Afterwards `cache.keys[..., : cache.length, :]` holds the keys of the other tokens in the
-    same order, and `cache.values` their values; `lengths` are smaller by n, `dropped` is larger
-    by n.
-
-    Source: Beltagy, Peters, Cohan, Longformer: the long-document transformer (2020), section 3.
     """
     if not 0 <= n <= cache.length:
         raise ValueError(f"cannot drop {n} of {cache.length} tokens")
@@ -346,16 +296,9 @@ def accept(p, q, token, rng=None):
 
     p        array of shape (V,): the probabilities of the large model
     q        array of shape (V,): the probabilities of the draft model
-    token    int, drawn with the probabilities q, so that q[token] > 0
-    rng      a NumPy Generator, a seed, or None for the shared generator
-    returns  (bool, int): (True, token) with the probability min(1, p[token] / q[token]);
-             otherwise False and a token drawn with probabilities proportional to max(p - q, 0)
 
     >>> accept([0.0, 1.0], [1.0, 0.0], 0, rng=0)
     (False, 1)
-
-    Source: Leviathan, Kalman, Matias, Fast inference from transformers via speculative decoding
-    (2023), section 2 and appendix A.1.
     """
     p, q, rng = np.asarray(p, float), np.asarray(q, float), generator(rng)
     if rng.random() * q[token] < p[token]:
@@ -371,13 +314,6 @@ def verified(p, q, tokens, rng=None):
     p        array of shape (m + 1, V), the large model's probabilities: p[i] for the drafted
              token number i, p[m] for the token after the draft
     q        array of shape (m, V), the draft model's probabilities for the drafted tokens
-    tokens   list of m int: the draft; m may be 0
-    rng      a NumPy Generator, a seed, or None for the shared generator
-    returns  list of 1 to m + 1 int. When `accept` rejects a token: the tokens before it, and
-             its replacement. When all are accepted: all of them, and one more token, drawn with
-             the probabilities p[m]
-
-    Source: Leviathan, Kalman, Matias (2023), algorithm 1.
     """
     rng, out = generator(rng), []
     for i, token in enumerate(tokens):
@@ -410,16 +346,11 @@ def as_probabilities(logits):
 def speculative(model, draft, ids, n, ahead=4, rng=None):
     """Sample n tokens with the probabilities of `model` at temperature 1, in fewer steps.
 
-    model    a GPT
     draft    an NGram, or another object whose method next(ids), with ids of shape (T,), returns
              the probabilities of the next token, shape (V,)
     ids      int array of shape (1, T), T >= 1
     n        int; ValueError, with the numbers, when T + n is more than `model.context`
-    ahead    int >= 0: how many tokens are drafted at a time; fewer at the end
-    rng      a NumPy Generator, a seed, or None for the shared generator
     returns  (int64 array of shape (1, T + n), {"accepted": int, "proposed": int})
-
-    Source: Leviathan, Kalman, Matias (2023), algorithm 1.
     """
     ids, rng, counts = as_rows(ids)[0], generator(rng), {"accepted": 0, "proposed": 0}
     cache, end = KVCache.for_model(model), len(ids) + n
@@ -441,16 +372,10 @@ def speculative(model, draft, ids, n, ahead=4, rng=None):
 def beam(model, ids, width, n):
     """Search for the most probable continuations of `ids`.
 
-    model    a GPT, or another model that `next_logits` takes
     ids      int array of shape (1, T), T >= 1
-    width    int >= 1: how many beginnings are kept after each token
-    n        int: how many tokens are appended
     returns  list of at most `width` pairs (ids, log probability), the most probable first: an
              int64 array of shape (T + n,), and a float, the natural logarithm of the
              probability of the n tokens
-
-    Source: Sutskever, Vinyals, Le, Sequence to sequence learning with neural networks (2014),
-    section 3.2.
     """
     rows, scores = as_rows(ids), np.zeros(1)
     with evaluation_mode(model):

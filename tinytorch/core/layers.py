@@ -1,5 +1,5 @@
-# From modules/source/04_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 853257de12786e04
+# From modules/source/04_layers/layers_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 99cd80f2f8d7ab1f
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -24,15 +24,12 @@ def linear(x, weights, bias=None):
     x        Tensor of shape (..., in): any number of axes before the last
     weights  Tensor of shape (in, out)
     bias     Tensor of shape (out,), or None
-    returns  Tensor of shape (..., out). Use Tensor operations, not .data: then the result
-             requires a gradient when an input does
+    returns  Tensor of shape (..., out)
 
     Raises ValueError that names both shapes when the last length of `x` is not `in`.
 
     >>> linear(Tensor([[1, 2]]), Tensor([[1, 0, 3], [0, 1, 4]]), Tensor([10, 20, 30]))
     Tensor([[11, 22, 41]])
-
-    Source: torch.nn.functional.linear, whose weight has shape (out, in) instead.
     """
     out = x @ weights
     return out if bias is None else out + bias
@@ -59,17 +56,10 @@ def xavier_uniform(fan_in, fan_out, rng=None, shape=None):
     """Weights from the uniform distribution between -a and a with variance
     2 / (fan_in + fan_out): for layers with tanh, sigmoid or no activation function.
 
-    fan_in   int: how many inputs each output sums over
-    fan_out  int: how many outputs use each input
-    rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
-    shape    shape of the result; (fan_in, fan_out) if None
-    returns  float32 ndarray
+    shape    shape of the result
 
     >>> bool(np.abs(xavier_uniform(4, 2)).max() <= 1)
     True
-
-    Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward neural
-    networks (2010), equation 16; torch.nn.init.xavier_uniform_.
     """
     a = math.sqrt(6 / (fan_in + fan_out))
     shape = (fan_in, fan_out) if shape is None else shape
@@ -80,30 +70,17 @@ def he_normal(fan_in, fan_out, rng=None, shape=None):
     """Weights from the normal distribution with mean 0 and variance 2 / fan_in: for layers with
     relu and similar functions.
 
-    fan_in   int: how many inputs each output sums over
-    fan_out  int: how many outputs use each input; it changes the shape only
-    rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
-    shape    shape of the result; (fan_in, fan_out) if None
-    returns  float32 ndarray
+    shape    shape of the result
 
     >>> he_normal(27, 8, shape=(8, 3, 3, 3)).shape  # a convolution (lesson 10): 27 = 3 * 3 * 3
     (8, 3, 3, 3)
-
-    Source: He, Zhang, Ren, Sun, Delving deep into rectifiers (2015), equation 10;
-    torch.nn.init.kaiming_normal_.
     """
     shape = (fan_in, fan_out) if shape is None else shape
     return generator(rng).normal(0, math.sqrt(2 / fan_in), shape).astype(np.float32)
 
 
 class Module(ModuleMethods):
-    """The base class of layers and networks.
-
-    A subclass stores Variables, Tensors and other modules as attributes, also in lists, tuples
-    and dicts, and defines `forward`. A module is called like a function: `net(x)`.
-
-    .training   True in training mode, the initial mode; False in evaluation mode
-    """
+    """The base class of layers and networks."""
 
     training = True  # a class attribute, so subclasses need not call super().__init__()
 
@@ -156,25 +133,11 @@ Layer = Module
 class Dense(Module):
     """A fully connected layer: each output is a weighted sum of all inputs, plus a bias.
 
-    in_features   int: how many numbers each example has
-    out_features  int: how many outputs each example gets
-    bias          whether the layer has a bias
-    init          the initialization of the weights: xavier_uniform, he_normal, or another
-                  function, called as init(in_features, out_features, rng)
-    rng           a NumPy Generator, a seed, or None for the shared generator; passed to `init`
-                  as it is
-
-    Integers as input become float32, like the weights. So does float64; the first time, a
-    warning says so.
-
     .weights      Variable of shape (in_features, out_features), as `init` returns it
-    .bias         float32 Variable of shape (out_features,), zeros at first; None if bias=False
+    .bias         float32 Variable of shape (out_features,), zeros at first
 
     >>> Dense(3, 4)(Tensor([[1, 2, 3], [4, 5, 6]])).shape
     (2, 4)
-
-    Source: torch.nn.Linear, whose weight is transposed. PyTorch draws weights and biases from
-    the uniform distribution between -1 / sqrt(in_features) and 1 / sqrt(in_features).
     """
 
     def __init__(self, in_features, out_features, bias=True, *, init=xavier_uniform, rng=None):
@@ -226,15 +189,8 @@ class Linear(Dense):
 class Sequential(Module):
     """Layers in order: Sequential(f, g)(x) is g(f(x)), and Sequential()(x) is x.
 
-    layers   Modules, or functions of one Tensor
-
-    .layers  the layers as a list. net[0] and net[-1] are layers, net[:2] is a new Sequential
-             with the same layers, len(net) counts them, `for layer in net` iterates over them
-
     >>> Sequential(Tensor.exp, Tensor.sum)(Tensor([0.0, 0.0]))
     Tensor(2.)
-
-    Source: torch.nn.Sequential.
     """
 
     def __init__(self, *layers):
@@ -285,15 +241,8 @@ class Flatten(Module):
 def named_children(thing):
     """The objects that `thing` holds directly, in order.
 
-    thing    anything
-    returns  list of (name, child), each name a str: the attributes of a Module, the items of a
-             dict, the elements of a list or tuple, named by their index; an empty list for
-             anything else, Tensors and arrays included
-
     >>> named_children(["a", 5])
     [('0', 'a'), ('1', 5)]
-
-    Source: The Python Language Reference, section 3.2, "Class instances".
     """
     if isinstance(thing, Module):
         thing = vars(thing)
@@ -307,18 +256,8 @@ def named_children(thing):
 def traverse(thing, path="", seen=None):
     """Every Module and every Tensor in `thing`, itself included, at any depth.
 
-    thing    a Module, or a list, tuple or dict
-    path     the path of `thing`: names joined by dots, "" at the top
-    seen     a set with the id of every object found so far; None at the top
-    returns  list of (path, Module or Tensor). A module comes before its children, and they are
-             in the order of `named_children`. Each object is listed once, with the first path
-             that leads to it
-
     >>> traverse({"a": [Tensor(1), Tensor(2)]})
     [('a.0', Tensor(1.)), ('a.1', Tensor(2.))]
-
-    Source: depth-first search, Cormen et al., Introduction to Algorithms (4th edition), section
-    20.3.
     """
     seen = set() if seen is None else seen
     if id(thing) in seen:
@@ -334,13 +273,8 @@ def named_parameters(module):
     """The parameters: the tensors that require a gradient and are not the result of an
     operation (their `creator` is None).
 
-    module   a Module, or a list, tuple or dict
-    returns  list of (name, Tensor), with the paths and in the order of `traverse`
-
     >>> named_parameters([Variable(1), Tensor(2)])
     [('0', Tensor(1., requires_grad=True))]
-
-    Source: torch.nn.Module.named_parameters, which also lists those with requires_grad=False.
     """
     return [(path, part) for path, part in traverse(module)
             if isinstance(part, Tensor) and part.requires_grad and part.creator is None]
@@ -349,14 +283,8 @@ def named_parameters(module):
 def state_dict(module):
     """A copy of all parameters and buffers: of every Tensor of `module` whose creator is None.
 
-    module   a Module
-    returns  dict of {name: ndarray}. The names are the paths of `traverse`, in its order. Each
-             array has the dtype of its tensor and shares no memory with the module
-
     >>> state_dict(Dense(1, 3, bias=False))["weights"].shape
     (1, 3)
-
-    Source: torch.nn.Module.state_dict, which does not copy.
     """
     return {path: part.numpy() for path, part in traverse(module)
             if isinstance(part, Tensor) and part.creator is None}
@@ -365,21 +293,8 @@ def state_dict(module):
 def incompatible_keys(module, state):
     """Why `state` does not fit `module`: one message for each key with a problem.
 
-    module   a Module
-    state    dict of {name: array, Tensor or nested lists}
-    returns  list of str, empty when all keys fit. There is one message for each of:
-             a missing key, with its name and the shape in the module;
-             an unexpected key, with its name and the shape in `state`;
-             a different shape, with the name and both shapes.
-
-    Changes nothing. Shapes must be equal: (1,) does not fit (3,), and (6,) does not fit (2, 3).
-
     >>> incompatible_keys(Dense(1, 3, bias=False), {"weights": [[1, 2, 3]]})
     []
-    >>> len(incompatible_keys(Dense(1, 3), {"weights": [1, 2, 3], "wieghts": 5}))
-    3
-
-    Source: torch.nn.Module.load_state_dict with strict=True.
     """
     own = state_dict(module)
     missing = [f"missing key {name}, shape {own[name].shape}"
@@ -394,22 +309,8 @@ def incompatible_keys(module, state):
 def load_state_dict(module, state):
     """Copy the arrays of `state` into the arrays of the tensors in `module`.
 
-    module   a Module
-    state    dict of {name: array, Tensor or nested lists}; it may hold the module's own
-             tensors, even swapped, as in {"a": net.b, "b": net.a}
-    returns  None
-
-    Tensors and their arrays stay the same objects and keep their dtypes; nothing is shared with
-    `state`. Raises ValueError with the messages of `incompatible_keys` if there are any, and
-    TypeError if floating-point numbers would have to become integers. After an error, nothing
-    in the module has changed.
-
-    >>> net = Dense(1, 3)
-    >>> load_state_dict(net, {"weights": [[1, 2, 3]], "bias": Tensor([0.5, 0, 0])})
-    >>> net.weights
-    Tensor([[1., 2., 3.]], requires_grad=True)
-
-    Source: torch.nn.Module.load_state_dict; numpy.can_cast explains "same_kind".
+    Raises ValueError with the messages of `incompatible_keys` if there are any, and TypeError
+    if floating-point numbers would have to become integers.
     """
     check_state_dict(state)
     problems = incompatible_keys(module, state)
@@ -424,19 +325,7 @@ def load_state_dict(module, state):
 
 
 def set_training(module, mode):
-    """Set the attribute `training` of `module` and of all its submodules to `mode`.
-
-    module   a Module
-    mode     True for training mode, False for evaluation mode
-    returns  None
-
-    >>> net = Sequential(Sequential(Flatten()))
-    >>> set_training(net, False)
-    >>> net[0][0].training
-    False
-
-    Source: torch.nn.Module.train.
-    """
+    """Set the attribute `training` of `module` and of all its submodules to `mode`."""
     for _, part in traverse(module):
         if isinstance(part, Module):
             part.training = mode
@@ -445,22 +334,6 @@ def set_training(module, mode):
 class Dropout(Module):
     """In training mode: set each element to 0 with probability p, independently, and divide
     the others by 1 - p. In evaluation mode: return the input.
-
-    p        the probability, from 0 up to, but not including, 1
-    rng      a NumPy Generator or a seed; None for a new generator, derived from the shared one,
-             that only this layer uses
-
-    forward takes a Tensor of floating-point numbers and returns a Tensor of the same shape and
-    dtype; its input is not changed. Every call draws a new mask, which says what to drop, from
-    `self.rng`.
-
-    >>> layer = Dropout(0.75, rng=0)
-    >>> layer(Tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))
-    Tensor([[ 0.,  0.,  0.,  0., 20., 24.]])
-    >>> layer.eval()(Tensor([1.0, 2.0]))
-    Tensor([1., 2.])
-
-    Source: Srivastava et al., Dropout (2014), section 10; their p is our 1 - p.
     """
 
     def __init__(self, p=0.5, *, rng=None):

@@ -1,5 +1,5 @@
-# From modules/source/05_losses/losses_dev.py by `tito export`; edit that file, not this one.
-# checksum: 0d99253e2d1d274a
+# From modules/source/05_losses/losses_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 0c5ab4b961831eb8
 """Losses: Mean squared error and cross-entropy, correct for logits of any size."""
 
 import numpy as np
@@ -25,19 +25,12 @@ def as_float_tensor(x):
 def as_target(prediction, target):
     """`target` as an array that can be compared with `prediction` elementwise.
 
-    prediction  Tensor of floating-point numbers
     target      Tensor, array, nested lists or a number, of exactly the prediction's shape
-    returns     a new ndarray with the prediction's dtype, which shares no memory with `target`;
-                not a Tensor, because a target gets no gradient
 
-    Raises ValueError when the shapes differ, even if they would broadcast. The message contains
-    both shapes.
+    Raises ValueError when the shapes differ, even if they would broadcast.
 
     >>> as_target(Tensor([0.5, 2.0]), [1, 3])
     array([1., 3.], dtype=float32)
-
-    Source: PyTorch only warns: "Using a target size (...) that is different to the input size
-    (...)".
     """
     target = Tensor(target).data
     if target.shape != prediction.shape:
@@ -52,18 +45,13 @@ def reduce_losses(losses, reduction="mean"):
     """One number for many losses, or the losses themselves.
 
     losses     Tensor of any shape
-    reduction  "mean" over all elements, "sum" of all elements, or "none"
-    returns    Tensor of shape (), or `losses` for "none"; computed with Tensor operations, so
-               that it is recorded
+    returns    Tensor of shape (), or `losses` for "none"
 
-    Raises ValueError for any other reduction; the message contains repr(reduction) and the
-    words mean, sum and none. Raises ValueError for "mean" when `losses` is empty; the message
-    contains the word empty and the shape.
+    Raises ValueError for any other reduction. Raises ValueError for "mean" when `losses` is
+    empty.
 
     >>> reduce_losses(Tensor([[0.5, 2.0], [3.0, 4.5]]), "mean")
     Tensor(2.5)
-
-    Source: the parameter `reduction` of the losses in torch.nn.functional.
     """
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"reduction is 'mean', 'sum' or 'none', not {reduction!r}")
@@ -80,19 +68,14 @@ def reduce_losses(losses, reduction="mean"):
 def mse_loss(prediction, target, *, reduction="mean"):
     """The squared error, (prediction - target) squared.
 
-    prediction  Tensor, array or list; integers become float32
-    target      the same shape, in any form; it gets no gradient
-    reduction   "mean" over all elements, "sum", or "none"
+    target      the same shape, in any form
     returns     Tensor of shape (), or of the prediction's shape for "none", in the prediction's
-                dtype; recorded
+                dtype
 
-    Raises ValueError when the shapes differ, even if they would broadcast; the message contains
-    both shapes.
+    Raises ValueError when the shapes differ, even if they would broadcast.
 
     >>> mse_loss(Tensor([1.0, 2.0, 3.0]), [1.0, 0.5, 6.0], reduction="none")
     Tensor([0.  , 2.25, 9.  ])
-
-    Source: Gauss, Theory of the motion of the heavenly bodies (1809), section 179.
     """
     prediction = as_float_tensor(prediction)
     error = prediction - as_target(prediction, target)
@@ -115,20 +98,14 @@ def binary_cross_entropy_with_logits(logits, target, *, reduction="mean"):
     """The negative log-likelihood of yes or no, in nats, if sigmoid(logit) is the probability
     of yes.
 
-    logits     Tensor, array or list of real numbers; not probabilities
-    target     the same shape: 0 for no, 1 for yes, or a probability of yes; it gets no gradient
-    reduction  "mean" over all elements, "sum", or "none"
-    returns    Tensor of shape (), or of the logits' shape for "none", in the logits' dtype;
-               recorded, with the derivative sigmoid(z) - target, also at z = 0
+    target     the same shape: 0 for no, 1 for yes, or a probability of yes
+    returns    Tensor of shape (), or of the logits' shape for "none", in the logits' dtype
 
-    Logits of +-1000 must work. Raises ValueError when the shapes differ, even if they would
-    broadcast; the message contains both shapes. Raises ValueError for targets outside 0 to 1;
-    the message contains the first of them and its index.
+    Raises ValueError when the shapes differ, even if they would broadcast. Raises ValueError
+    for targets outside 0 to 1.
 
     >>> binary_cross_entropy_with_logits(Tensor([1000.0, -1000.0]), [1, 1], reduction="none")
     Tensor([   0., 1000.])
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.2.
     """
     z = as_float_tensor(logits)
     y = as_target(z, target)
@@ -142,20 +119,9 @@ def shifted_log_sum_exp(logits):
     """The logits minus the largest of their row, and the log-sum-exp of these shifted logits,
     along the last axis.
 
-    logits   ndarray of shape (..., classes), classes >= 1, of any size; -inf is allowed
-    returns  two ndarrays with the dtype of `logits`. The first: the shifted logits, of the same
-             shape; all are <= 0. The second: their log-sum-exp, of shape (...); all are from 0
-             to log(classes)
-
-    Does not change `logits`.
-    The log-sum-exp of the logits themselves is the second array plus the largest logits.
-
-    >>> shifted, total = shifted_log_sum_exp(np.array([[1000.0, 1000.0], [0.0, -1000.0]]))
-    >>> shifted.tolist(), total.round(3).tolist()
-    ([[0.0, 0.0], [0.0, -1000.0]], [0.693, 0.0])
-
-    Source: Blanchard, Higham, Higham, Accurately computing the log-sum-exp and softmax
-    functions (2021).
+    logits   ndarray of shape (..., classes), classes >= 1, of any size
+    returns  two ndarrays with the dtype of `logits`. The second: their log-sum-exp, of shape
+             (...)
     """
     shifted = logits - logits.max(axis=-1, keepdims=True)
     return shifted, np.log(np.exp(shifted).sum(axis=-1))
@@ -164,7 +130,6 @@ def shifted_log_sum_exp(logits):
 def as_labels(labels, shape):
     """`labels` as a new ndarray of integers, one per row of logits with this shape.
 
-    labels   int, nested lists, array or Tensor of any integer dtype
     shape    the logits' shape, (..., classes)
 
     Raises TypeError for floating-point numbers and for True and False. Raises ValueError for
@@ -200,18 +165,6 @@ def check_labels(labels, shape):
 
     labels   ndarray of integers of any width, of shape shape[:-1] (() for a single number)
     shape    the logits' shape, (..., classes)
-    returns  None
-
-    The error contains `label L at I` with the first bad label L and its index I, a tuple of
-    integers; both shapes; and `0 to C`, where C is the last class.
-
-    >>> check_labels(np.array([0, 2, 1]), (3, 3))
-    >>> check_labels(np.array([0, 3, -1]), (3, 3))  # doctest: +NORMALIZE_WHITESPACE
-    Traceback (most recent call last):
-    ValueError: label 3 at (1,) is no class: logits of shape (3, 3) have classes 0 to 2
-        (labels have shape (3,))
-
-    Source: torch.nn.functional.cross_entropy, whose error is "Target 3 is out of bounds."
     """
     bad = (labels < 0) | (labels >= shape[-1])
     if bad.any():
@@ -230,8 +183,6 @@ def target_logits(logits, labels):
 
     >>> target_logits(np.array([[5, 6, 7], [8, 9, 10]]), np.array([2, 0])).tolist()
     [7, 8]
-
-    Source: NumPy user guide, "Indexing on ndarrays"; PyTorch calls it gather.
     """
     columns = labels[..., None]
     return np.take_along_axis(logits, columns, axis=-1)[..., 0]
@@ -242,18 +193,7 @@ def cross_entropy_forward(logits, labels, smoothing):
 
     logits     ndarray of shape (..., classes)
     labels     ndarray of class numbers from 0, of shape (...)
-    smoothing  the share of the target spread evenly over all classes, from 0 to 1; the true
-               class gets 1 - smoothing + smoothing / classes
-    returns    ndarray of shape (...), the same float dtype; no input is changed
-
-    Works at +-1000, and with logits of -inf when smoothing is 0.
-
-    >>> cross_entropy_forward(np.array([[0.0, 0.0], [1000.0, 0.0]]),
-    ...                       np.array([1, 1]), 0.0).round(3).tolist()
-    [0.693, 1000.0]
-
-    Source: Szegedy et al., Rethinking the Inception architecture (2016), section 7, for the
-    smoothing.
+    returns    ndarray of shape (...), the same float dtype
     """
     shifted, total = shifted_log_sum_exp(logits)
     true = target_logits(shifted, labels)
@@ -265,23 +205,15 @@ def cross_entropy_forward(logits, labels, smoothing):
 def cross_entropy(logits, labels, *, reduction="mean", label_smoothing=0.0):
     """The cross-entropy of the true classes, in nats, if softmax(logits) are the probabilities.
 
-    logits           Tensor, array or list of real numbers, shape (..., classes); not
-                     probabilities. The classes are the LAST axis (PyTorch: the second)
+    logits           Tensor, array or list of real numbers, shape (..., classes)
     labels           class numbers from 0, of shape (...): int, list, array or Tensor of any
                      integer dtype
-    reduction        "mean" over the rows, "sum", or "none"
-    label_smoothing  the share of the target spread evenly over all classes, from 0 to 1
     returns          Tensor of shape (), or (...) for "none", in the logits' dtype
 
-    First `as_labels` copies the labels and `check_labels` checks the copy; both raise errors.
-    Raises ValueError for a label_smoothing outside 0 to 1; the message contains it. Then
-    `apply` computes `cross_entropy_forward` as one operation, with two options: `labels`, the
-    copy, and `smoothing`, a Python float. Last comes `reduce_losses`.
+    Raises ValueError for a label_smoothing outside 0 to 1.
 
     >>> cross_entropy(Tensor([[0.0, 0.0], [1000.0, 0.0]]), [0, 0], reduction="none")
     Tensor([0.6931472, 0.       ])
-
-    Source: Bishop, Pattern recognition and machine learning (2006), section 4.3.4.
     """
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"label_smoothing is a share from 0 to 1, not {label_smoothing}")
@@ -330,17 +262,6 @@ class BCEWithLogitsLoss(OptionsOnly):
 class CrossEntropyLoss(OptionsOnly):
     """`cross_entropy` with a fixed reduction and label smoothing, stored in the attributes
     `reduction` and `label_smoothing`.
-
-    CrossEntropyLoss(**options)(logits, labels) is cross_entropy(logits, labels, **options),
-    with the same defaults.
-
-    >>> loss = CrossEntropyLoss(label_smoothing=0.1)
-    >>> loss
-    CrossEntropyLoss(reduction='mean', label_smoothing=0.1)
-    >>> loss(Tensor([[0.0, 0.0]]), [1])
-    Tensor(0.6931472)
-
-    Source: torch.nn.CrossEntropyLoss.
     """
 
     def __init__(self, *, reduction="mean", label_smoothing=0.0):

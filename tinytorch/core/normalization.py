@@ -1,5 +1,5 @@
-# From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: b48bc6d1af7775fc
+# From modules/source/11_normalization/normalization_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 4d5a7452ccc549fe
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -22,18 +22,10 @@ __all__ = [
 def spread(model, x):
     """The standard deviation of the output of each layer of a network.
 
-    model    a Sequential, or another iterable of layers
     x        the input, a Tensor of shape (B, ...)
-    returns  list of floats, one for each layer in order: the standard deviation of all numbers
-             in its output
-
-    No computation graph is recorded.
 
     >>> spread([lambda x: x * 3, lambda x: x - 5], Tensor([[-1.0, 1.0]]))
     [3.0, 3.0]
-
-    Source: Glorot and Bengio, Understanding the difficulty of training deep feedforward neural
-    networks (2010), figure 6.
     """
     stds = []
     with no_grad():
@@ -46,17 +38,8 @@ def spread(model, x):
 def normalized(x, axes, eps=1e-5):
     """Numbers with mean 0 and variance 1 along some axes.
 
-    x        Tensor of floating-point numbers, of any shape; not changed
-    axes     an int or a tuple of ints: the axes over which mean and variance are taken
-    eps      added to the variance, to avoid a division by 0
-    returns  Tensor of the shape of x: (x - mean) / sqrt(variance + eps). The variance is the
-             sum of the squared deviations divided by n. The operations are recorded
-
-    >>> normalized(Tensor([[1.0, 3.0], [5.0, 5.0]]), axes=1, eps=1.25)
-    Tensor([[-0.6666667,  0.6666667],
-            [ 0.       ,  0.       ]])
-
-    Source: Ioffe and Szegedy, Batch normalization (2015), algorithm 1.
+    x        Tensor of floating-point numbers, of any shape
+    returns  Tensor of the shape of x: (x - mean) / sqrt(variance + eps)
     """
     centered = x - x.mean(axes, keepdims=True)
     return centered / (x.var(axes, keepdims=True) + eps).sqrt()
@@ -65,23 +48,13 @@ def normalized(x, axes, eps=1e-5):
 def layer_norm_forward(x, weight, bias, eps, saved):
     """Layer normalization over the last axis: x̂ * weight + bias; x̂ is x, normalized.
 
-    x        ndarray of shape (..., D); not changed
+    x        ndarray of shape (..., D)
     weight   ndarray of shape (D,)
     bias     ndarray of shape (D,)
-    eps      added to the variance over the last axis
     saved    a dict, in which the function stores two arrays for the rule:
              "normalized": x̂, (x - mean) / sqrt(variance + eps), of the shape of x
              "scale": 1 / sqrt(variance + eps), of shape (..., 1)
     returns  a new ndarray of the shape and dtype of x
-
-    >>> saved = {}
-    >>> layer_norm_forward(np.array([[1.0, 5.0]]), np.array([1.0, 10.0]), np.array([0.0, 3.0]),
-    ...                    0, saved)
-    array([[-1., 13.]])
-    >>> saved["normalized"], saved["scale"]
-    (array([[-1.,  1.]]), array([[0.5]]))
-
-    Source: Ba, Kiros, Hinton, Layer normalization (2016), section 3.
     """
     n = x.shape[-1]
     centered = x - sum_forward(x, -1, True) / n  # faster than x.mean on short rows
@@ -95,20 +68,6 @@ def layer_norm_rule(g, out, x, weight, bias, eps, saved):
     """The gradients of the three inputs of layer_norm_forward.
 
     g        ndarray of shape (..., D): the upstream gradient
-    out      the output
-    x, weight, bias, eps   the arguments of layer_norm_forward
-    saved    "normalized" (..., D) and "scale" (..., 1), as layer_norm_forward stored them
-    returns  three ndarrays, in a list or tuple: the gradients of x (..., D), weight (D,) and
-             bias (D,)
-
-    Changes none of its arguments.
-
-    >>> saved = {"normalized": np.array([[-1.0, 1.0]]), "scale": np.array([[0.5]])}
-    >>> layer_norm_rule(np.array([[3.0, 4.0]]), None, None, np.array([1.0, 10.0]), None, 0,
-    ...                 saved)
-    [array([[0., 0.]]), array([-3.,  4.]), array([3., 4.])]
-
-    Source: Ioffe and Szegedy, Batch normalization (2015), section 3, for other axes.
     """
     normal = saved["normalized"]
     h = g * weight
@@ -125,17 +84,10 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
     """Normalize each example separately, over its last axes.
 
     x                 Tensor of shape (..., *normalized_shape)
-    normalized_shape  the lengths of the axes that are normalized together; an int for one axis
-    weight, bias      Tensors of shape `normalized_shape`; or None for no weight or bias
+    weight, bias      Tensors of shape `normalized_shape`
     returns           Tensor of the shape of x
 
     Raises ValueError, with the shapes in its message, when they do not fit.
-
-    >>> layer_norm(Tensor([[0.0, 2.0], [5.0, 1.0]]), 2, eps=0)
-    Tensor([[-1.,  1.],
-            [ 1., -1.]])
-
-    Source: torch.nn.functional.layer_norm.
     """
     x = as_float_tensor(x)
     rows, weight, bias = joined_axes(x, normalized_shape, weight, bias)
@@ -146,18 +98,11 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
 class LayerNorm(Module):
     """Layer normalization as a layer, with a learned weight and bias.
 
-    normalized_shape    lengths of the last axes of the input; an int for one axis
-    eps                 added to the variance
-    elementwise_affine  whether the layer has a weight and a bias
-    bias                whether the layer also has a bias; without a weight it has none
-
-    .weight   Variable of shape `normalized_shape`, float32 ones at first; or None
-    .bias     Variable of shape `normalized_shape`, float32 zeros at first; or None
+    .weight   Variable of shape `normalized_shape`, float32 ones at first
+    .bias     Variable of shape `normalized_shape`, float32 zeros at first
 
     >>> LayerNorm(2)(Tensor([[100.0, 700.0]]))
     Tensor([[-1.,  1.]], requires_grad=True)
-
-    Source: torch.nn.LayerNorm.
     """
 
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True):
@@ -180,15 +125,11 @@ class LayerNorm(Module):
 def running(old, new, momentum):
     """An exponential moving average: `old`, moved towards `new` by the fraction `momentum`.
 
-    old       ndarray or number: the average so far; not changed
     new       ndarray or number of the same shape: the latest value
-    momentum  from 0, which keeps `old`, to 1, which gives `new`
-    returns   the new average
 
     >>> running(0.0, 10.0, momentum=0.1)
     1.0
-
-    Source: torch.nn.BatchNorm1d. (In optimizers, momentum is the share of the old value.) """
+    """
     return (1 - momentum) * old + momentum * new
 
 
@@ -197,27 +138,12 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
     """Normalize each channel over the examples of a batch.
 
     x             Tensor of shape (B, C) or (B, C, H, W)
-    running_mean  array, or Tensor that requires no gradient, of shape (C,). In training it may
-                  be None: then no statistics are kept
-    running_var   the same for the variance
+    running_mean  array, or Tensor that requires no gradient, of shape (C,)
     weight, bias  Tensors of shape (C,), or None
-    training      True: normalize with the mean and the variance of this batch, over all axes
-                  but 1. Then move running_mean by the fraction `momentum` towards the mean of
-                  the batch, and running_var towards its variance divided by n - 1, in place.
-                  False: normalize with the running statistics, and do not change them
-    returns       Tensor of the shape of x. The operations are recorded
+    returns       Tensor of the shape of x
 
     In training, raises ValueError, with x.shape in its message, if there is only one number per
     channel, because n - 1 is then 0.
-
-    >>> mean, var = np.zeros(1), np.ones(1)
-    >>> batch_norm(Tensor([[1.0], [3.0]]), mean, var, training=True, eps=0)
-    Tensor([[-1.],
-            [ 1.]])
-    >>> mean, var
-    (array([0.2]), array([1.1]))
-
-    Source: torch.nn.functional.batch_norm; Ioffe and Szegedy (2015), algorithms 1 and 2.
     """
     x = as_float_tensor(x)
     axes, shape = channel_axes(x.ndim)  # (0,) and (1, -1); for images (0, 2, 3), (1, -1, 1, 1)
@@ -239,25 +165,10 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
 class BatchNorm(Module):
     """Batch normalization as a layer; the base class of BatchNorm1d and BatchNorm2d.
 
-    num_features         channels C of the input
-    eps                  added to the variance
-    momentum             how far the running statistics move with each batch, from 0 to 1; or
-                         None: then they are the means over all batches (given), which are
-                         counted in the buffer `num_batches_tracked`
-    affine               whether the layer has a weight and a bias
-    track_running_stats  whether the layer has running statistics; without them, batches are
-                         normalized with their own statistics, even in evaluation mode
-
-    .weight        Variable of shape (C,), float32 ones at first; or None
-    .bias          Variable of shape (C,), float32 zeros at first; or None
-    .running_mean  buffer of shape (C,), float32 zeros at first; or None
-    .running_var   buffer of shape (C,), float32 ones at first; or None
-
-    >>> norm = BatchNorm1d(3)
-    >>> len(norm.parameters()), list(norm.state_dict())
-    (2, ['weight', 'bias', 'running_mean', 'running_var'])
-
-    Source: torch.nn.BatchNorm1d, which counts its batches also when it has a momentum.
+    .weight        Variable of shape (C,), float32 ones at first
+    .bias          Variable of shape (C,), float32 zeros at first
+    .running_mean  buffer of shape (C,), float32 zeros at first
+    .running_var   buffer of shape (C,), float32 ones at first
     """
 
     ranks = ()  # the ranks of its inputs
@@ -302,17 +213,12 @@ class BatchNorm2d(BatchNorm):
 def rms_norm_forward(x, weight, eps, saved):
     """Root-mean-square normalization over the last axis: x / sqrt(mean of x² + eps) * weight.
 
-    x        ndarray of shape (..., D); not changed
+    x        ndarray of shape (..., D)
     weight   ndarray of shape (D,)
-    eps      added to the mean of the squares
-    saved    a dict, in which the function stores "normalized" (..., D) and "scale" (..., 1) for
-             the rule, as in layer_norm_forward
     returns  a new ndarray of the shape and dtype of x
 
     >>> rms_norm_forward(np.array([[3.0, -3.0]]), np.array([1.0, 10.0]), 0, {})
     array([[  1., -10.]])
-
-    Source: Zhang and Sennrich, Root mean square layer normalization (2019), section 4.
     """
     saved["scale"] = 1 / np.sqrt((x * x).mean(-1, keepdims=True) + eps)
     saved["normalized"] = x * saved["scale"]
@@ -333,14 +239,10 @@ derivative(rms_norm_forward, together=rms_norm_rule)
 def rms_norm(x, normalized_shape, weight=None, eps=None):
     """Divide each example by the root of its mean square, over its last axes.
 
-    x, normalized_shape, weight   as for layer_norm
-    eps      added to the mean square; None for the eps of float32, 1.19e-7
     returns  Tensor of the shape of x
 
     >>> rms_norm(Tensor([[3.0, -3.0]]), 2)
     Tensor([[ 1., -1.]])
-
-    Source: torch.nn.functional.rms_norm.
     """
     eps = float(np.finfo(np.float32).eps) if eps is None else eps
     x = as_float_tensor(x)
@@ -352,13 +254,7 @@ def rms_norm(x, normalized_shape, weight=None, eps=None):
 class RMSNorm(Module):
     """`rms_norm` as a layer, with a learned weight.
 
-    normalized_shape    lengths of the last axes of the input; an int for one axis
-    eps                 added to the mean square; None for the eps of float32
-    elementwise_affine  whether the layer has a weight
-
-    .weight   Variable of shape `normalized_shape`, float32 ones at first; or None
-
-    Source: torch.nn.RMSNorm.
+    .weight   Variable of shape `normalized_shape`, float32 ones at first
     """
 
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
@@ -378,21 +274,10 @@ class RMSNorm(Module):
 def folded(layer, norm):
     """The weights and bias of one layer that computes the same as `layer` and then `norm`.
 
-    layer    a Dense, with weights of shape (in, out), or a Conv2d, with weights of shape
-             (out, channels, height, width); its bias may be None. Not changed
-    norm     the BatchNorm1d or BatchNorm2d after it, in evaluation mode; its weight and bias
-             may be None. Not changed
+    layer    a Dense, with weights of shape (in, out), or a Conv2d, with weights of shape (out,
+             channels, height, width)
     returns  (weights, bias): new ndarrays, the weights of the shape of `layer.weights`, the
              bias of shape (out,)
-
-    >>> layer, norm = Dense(1, 1, rng=0), BatchNorm1d(1, eps=0)
-    >>> layer.load_state_dict({"weights": [[6]], "bias": [0]})
-    >>> norm.load_state_dict({"weight": [1], "bias": [0], "running_mean": [2],
-    ...                       "running_var": [9]})
-    >>> folded(layer, norm)
-    (array([[2.]], dtype=float32), array([-0.6666667], dtype=float32))
-
-    Source: Jacob et al., Quantization and training of neural networks (2018), section 3.2.
     """
     factor = 1 / np.sqrt(norm.running_var.data + norm.eps)
     if norm.weight is not None:
@@ -409,15 +294,11 @@ def folded(layer, norm):
 class Residual(Module):
     """A residual connection: Residual(inner)(x) is x + inner(x).
 
-    inner    a Module, or a function of one Tensor
-
     Raises ValueError, with both shapes in its message, when inner(x) does not have the shape of
     x.
 
     >>> Residual(lambda x: x * 10)(Tensor([1.0, 2.0]))
     Tensor([11., 22.])
-
-    Source: He, Zhang, Ren, Sun, Deep residual learning for image recognition (2016), 3.2.
     """
 
     def __init__(self, inner):

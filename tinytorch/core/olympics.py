@@ -1,5 +1,5 @@
-# From modules/source/25_olympics/olympics_dev.py by `tito export`; edit that file, not this one.
-# checksum: b21c69d0f808abf7
+# From modules/source/25_olympics/olympics_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: bc82addecc028c5e
 """Olympics: A referee for models: Pareto fronts, Wilson intervals, results you can verify."""
 
 import hashlib
@@ -25,16 +25,8 @@ __all__ = [
 def dominates(a, b, lower):
     """Whether `a` is at least as good as `b` in every goal and better in at least one.
 
-    a, b     tuples of n numbers, one for each goal
-    lower    tuple of n bool: True where a smaller number is better, False where a larger one is
-    returns  bool
-
     >>> dominates((351, 3454), (346, 9640), lower=(False, True))
     True
-    >>> dominates((351, 3454), (351, 3454), lower=(False, True))
-    False
-
-    Source: Deb, Multi-objective optimization using evolutionary algorithms (2001), chapter 2.
     """
     better = [x < y if small else x > y for x, y, small in zip(a, b, lower)]
     worse = [x > y if small else x < y for x, y, small in zip(a, b, lower)]
@@ -44,14 +36,8 @@ def dominates(a, b, lower):
 def front(points, lower):
     """The names of the points on the Pareto front.
 
-    points   dict {name: tuple of n numbers}
-    lower    as in `dominates`
-    returns  list of names, in the order of `points`
-
     >>> front({"a": (3, 10), "b": (2, 20), "c": (1, 5)}, lower=(False, True))
     ['a', 'c']
-
-    Source: Deb, Multi-objective optimization using evolutionary algorithms (2001), chapter 2.
     """
     return [name for name, point in points.items()
             if not any(dominates(other, point, lower) for other in points.values())]
@@ -60,18 +46,7 @@ def front(points, lower):
 def accuracy_interval(right, n, level=0.95):
     """The Wilson interval for the share of right answers.
 
-    right    int: the number of right answers, from 0 to n
-    n        int: the number of questions
-    level    float between 0 and 1, such as 0.95
-    returns  (low, high), two floats from 0 to 1. For n = 0, nothing is known: (0.0, 1.0)
-
     ValueError with both numbers when `right` is not between 0 and `n`.
-
-    >>> low, high = accuracy_interval(355, 359)
-    >>> round(low, 3), round(high, 3)
-    (0.972, 0.996)
-
-    Source: Wilson, Probable inference, the law of succession, and statistical inference (1927).
     """
     if not 0 <= right <= n:
         raise ValueError(f"{right} right answers of {n} are not possible")
@@ -88,15 +63,8 @@ def accuracy_interval(right, n, level=0.95):
 def shared_ranks(intervals):
     """Ranks of entries: 1 for all entries with no other interval wholly above their own.
 
-    intervals  dict {name: (low, high)}; higher is better
-    returns    dict {name: 1 + number of intervals that lie wholly above this one}, in the order
-               of `intervals`. An interval lies wholly above another one if its low end is above
-               the high end of the other
-
     >>> shared_ranks({"a": (0.90, 0.95), "b": (0.94, 0.98), "c": (0.5, 0.8)})
     {'a': 1, 'b': 1, 'c': 3}
-
-    Source: Goldstein and Healy, The graphical presentation of a collection of means (1995).
     """
     return {name: 1 + sum(low > high for low, _ in intervals.values())
             for name, (_, high) in intervals.items()}
@@ -104,9 +72,6 @@ def shared_ranks(intervals):
 
 def bytes_of(weights):
     """The bytes of all arrays of an entry, scales included.
-
-    weights  dict {name: array}
-    returns  int
 
     >>> bytes_of({"w": np.zeros((3, 4), "int8"), "w:scale": np.ones(4, "float16")})
     20
@@ -117,15 +82,8 @@ def bytes_of(weights):
 def digest_of(weights):
     """The SHA-256 digest of arrays.
 
-    weights  dict {name: array}
-    returns  str of 64 hexadecimal digits. It is the same for the same names, dtypes, shapes and
-             values, whatever the order of the dict and the memory layout of the arrays, and
-             different when one of them differs
-
     >>> digest_of({"w": np.zeros(3)}) == digest_of({"w": np.zeros(3, "float32")})
     False
-
-    Source: NIST, Secure hash standard, FIPS 180-4 (2015).
     """
     sha = hashlib.sha256()
     for name in sorted(weights):
@@ -137,15 +95,8 @@ def digest_of(weights):
 def read_arrays(file, most=1_000_000):
     """The arrays in an .npz file that another person made.
 
-    file     a binary file object, such as open(path, "rb")
-    most     int: the largest number of bytes of all files in the archive, unpacked
-    returns  dict {name: array}
-
-    ValueError when the stated sizes of the files in the archive add up to more than `most`;
-    it contains both numbers, and no array is read. ValueError for arrays of Python objects: no
-    pickle is opened. zipfile.BadZipFile for a file that is no zip archive.
-
-    Source: The Python Standard Library, zipfile, "Decompression pitfalls"; numpy.load.
+    ValueError when the stated sizes of the files in the archive add up to more than `most`.
+    ValueError for arrays of Python objects: no pickle is opened.
     """
     with zipfile.ZipFile(file) as archive:
         stated = sum(info.file_size for info in archive.infolist())
@@ -158,10 +109,6 @@ def read_arrays(file, most=1_000_000):
 
 def model_of(build, weights):
     """The model of an entry, in evaluation mode.
-
-    build    a function without arguments that returns a Module
-    weights  dict {name: array}, floats or quantized: see `decoded`
-    returns  the Module with these weights
 
     ValueError with the name of the array when a decoded array contains nan or infinity.
     ValueError of `load_state_dict` when names or shapes do not fit the model.
@@ -178,14 +125,7 @@ def model_of(build, weights):
 
 @dataclass(frozen=True)
 class Entry:
-    """What takes part in a competition: a name, a function that builds the model, and arrays.
-
-    >>> from tinytorch.data.olympics import builder
-    >>> model = builder("mlp", {"hidden": 4})()
-    >>> entry = Entry("tiny", builder("mlp", {"hidden": 4}), model.state_dict())
-    >>> entry.nbytes
-    1240
-    """
+    """What takes part in a competition: a name, a function that builds the model, and arrays."""
 
     name: str
     build: Callable
@@ -217,15 +157,7 @@ class Entry:
 def work_of(model, x):
     """The scores of a model, and the work that they took.
 
-    model    a Module
-    x        array of shape (n, features); the model is called with Tensor(x), once, without
-             recording a graph
-    returns  (scores, flops, moved): the ndarray of the model's result, and two ints, the sums
-             of FLOPs and of bytes over all rows of a `Profile` of the model
-
-    >>> from tinytorch.core.layers import Dense
-    >>> work_of(Dense(4, 5, bias=False), np.ones((3, 4), "float32"))[1:]
-    (120, 188)
+    x        array of shape (n, features)
     """
     with no_grad(), Profile(model) as profile:
         scores = model(Tensor(x)).data
@@ -235,10 +167,8 @@ def work_of(model, x):
 def right_answers(scores, labels):
     """How many answers are right.
 
-    scores   array of shape (n, classes); the answer to question i is the class with the highest
-             score in row i
+    scores   array of shape (n, classes)
     labels   int array of shape (n,)
-    returns  int, of Python
 
     ValueError with the shape of `scores` when it does not have one row for each label and two
     axes. ValueError with the word finite in it when a score is nan or infinite.
@@ -254,17 +184,7 @@ def right_answers(scores, labels):
 
 
 def broken_limits(row, limits):
-    """The names of the limits that a result does not keep.
-
-    row      dict with the keys "bytes", "flops", "right" and "n"
-    limits   dict {name: number}. For "bytes" and "flops" the number is the largest that is
-             allowed; for "accuracy" it is the smallest share of right answers, right / n
-    returns  list of names, in the order of `limits`
-
-    >>> row = {"bytes": 9640, "flops": 1726790, "right": 346, "n": 359}
-    >>> broken_limits(row, {"bytes": 5000, "flops": 2000000, "accuracy": 0.99})
-    ['bytes', 'accuracy']
-    """
+    """The names of the limits that a result does not keep."""
     values = row | {"accuracy": row["right"] / row["n"]}
     return [name for name, limit in limits.items()
             if (values[name] < limit if name == "accuracy" else values[name] > limit)]
@@ -273,24 +193,8 @@ def broken_limits(row, limits):
 def judge(entry, event, x, labels, limits):
     """The result of one entry in one event.
 
-    entry    Entry
-    event    str: its name
     x        array of shape (n, features), n >= 1
     labels   int array of shape (n,)
-    limits   as in `broken_limits`
-    returns  dict with the keys
-             "entry", "event"   the two names
-             "digest", "bytes"  of the entry's arrays
-             "flops", "right"   ints, by `work_of` and `right_answers`
-             "n"                int: the number of labels
-             "interval"         list [low, high] of `accuracy_interval`
-             "valid"            bool: whether the entry worked and no limit is broken
-             "reason"           "" if it is valid, otherwise a text with the names of all broken
-                                limits, or with the message of the error
-
-    An Exception of the entry, raised anywhere between `entry.model()` and its right answers, is
-    not passed on. In its row flops and right are 0 and the interval is [0.0, 0.0]. A
-    KeyboardInterrupt (Ctrl-C), which is no Exception, is passed on: it stops the referee.
     """
     row = {"entry": entry.name, "event": event, "digest": entry.digest, "bytes": entry.nbytes,
            "flops": 0, "right": 0, "n": len(labels), "interval": [0.0, 0.0], "valid": False}
@@ -306,10 +210,7 @@ def judge(entry, event, x, labels, limits):
 
 
 class Report:
-    """The results of a competition.
-
-    rows   list of dicts, as `judge` returns them
-    """
+    """The results of a competition."""
 
     def __init__(self, rows):
         self.rows = rows
@@ -335,10 +236,6 @@ class Report:
 def referee(entries, events):
     """Judge every entry in every event.
 
-    entries  list of Entry
-    events   dict {name: (x, labels, limits)}: see `judge`
-    returns  Report with one row for each entry and event
-
     ValueError with the name when two entries have the same name.
     """
     names = [entry.name for entry in entries]
@@ -352,13 +249,6 @@ def referee(entries, events):
 def verify(report, entries, events):
     """The results in a report that are not true.
 
-    report   Report that is to be verified
-    entries  list of Entry
-    events   as in `referee`
-    returns  list of (entry name, event name), each at most once: of rows that differ in any key
-             from those that `referee` computes, of rows that are missing, that occur more than
-             once, or that belong to no entry or event. An empty list for a true report
-
     >>> verify(Report([]), [], {})
     []
     """
@@ -370,17 +260,7 @@ def verify(report, entries, events):
 
 
 def leaderboard(reports):
-    """Reports of several days merged into one.
-
-    reports  list of Report, the oldest first. In one report, each entry has one digest
-    returns  Report. The newest digest of an entry is the one in the last report that contains
-             the entry. Only rows with this digest are kept, from all reports. If several of
-             them have the same entry and event, only the last one is kept
-
-    The reports are not changed.
-
-    Source: Reddi et al., MLPerf Inference benchmark (2020), for results per submission.
-    """
+    """Reports of several days merged into one."""
     rows = [row for report in reports for row in report.rows]
     newest = {row["entry"]: row["digest"] for row in rows}
     last = {(row["entry"], row["event"]): row for row in rows

@@ -1,5 +1,5 @@
-# From modules/source/07_optimizers/optimizers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 556f55e34f867b8d
+# From modules/source/07_optimizers/optimizers_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 43920712725350a6
 """Optimizers: From the gradient to better weights, with SGD, momentum and AdamW."""
 
 import copy
@@ -10,8 +10,17 @@ import numpy as np
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.arguments import check_number, check_parameters
 from tinytorch.support.modules import clear_gradients
-from tinytorch.support.parameter_groups import FlatStep, check_groups, matching_state, parameter_state
-from tinytorch.support.schedules import LRScheduler, LambdaLR, LinearLR, SequentialLR, StepLR
+from tinytorch.support.optimizers import (
+    FlatStep,
+    LRScheduler,
+    LambdaLR,
+    LinearLR,
+    SequentialLR,
+    StepLR,
+    check_groups,
+    matching_state,
+    parameter_state,
+)
 
 __all__ = [
     "sgd_update", "momentum_update", "param_groups", "Optimizer", "regularized_gradient", "SGD", "update_moments",
@@ -22,17 +31,7 @@ __all__ = [
 def sgd_update(w, g, lr):
     """One step of gradient descent, in place.
 
-    w        ndarray: the weights; changed
-    g        ndarray of the same shape and dtype: the gradient of the loss; not changed
-    lr       learning rate: how far to move per unit of gradient
-    returns  None
-
-    >>> w = np.array([1.0, 5.0])
-    >>> sgd_update(w, np.array([2.0, -20.0]), lr=0.1)
-    >>> w
-    array([0.8, 7. ])
-
-    Source: Cauchy (1847); Goodfellow, Bengio, Courville, Deep Learning (2016), section 4.3.
+    g        ndarray of the same shape and dtype: the gradient of the loss
     """
     w -= lr * g
 
@@ -40,18 +39,7 @@ def sgd_update(w, g, lr):
 def momentum_update(velocity, g, momentum, nesterov=False):
     """Add a gradient to the velocity, and return the direction of this step.
 
-    velocity  ndarray, zeros before the first step; updated in place
-    g         ndarray of the same shape and dtype: the gradient; not changed
-    momentum  the factor that the old velocity is multiplied by, from 0 to below 1
-    nesterov  use Nesterov momentum
-    returns   ndarray, to be multiplied by the learning rate; it may be `velocity` itself
-
-    >>> velocity = np.array([10.0, 0.0])
-    >>> momentum_update(velocity, np.array([1.0, 2.0]), momentum=0.5)
-    array([6., 2.])
-
-    Source: Polyak (1964); Sutskever et al., On the importance of initialization and momentum
-    (2013), in the form of torch.optim.SGD.
+    g         ndarray of the same shape and dtype: the gradient
     """
     velocity *= momentum
     velocity += g
@@ -61,18 +49,7 @@ def momentum_update(velocity, g, momentum, nesterov=False):
 def param_groups(params, defaults):
     """The parameters as a list of groups, each a dict with all of its options.
 
-    params    Tensors, or dicts with the key "params" (Tensors) and options; in a list, a
-              generator or another iterable
-    defaults  {option: value} for the options that a group does not have; not changed
-    returns   list of new dicts with "params", a list, and every option
-
     Raises ValueError with the word "parameters" when `params` is empty.
-
-    >>> a, b = Tensor([1.0]), Tensor([2.0])
-    >>> param_groups([{"params": [a], "lr": 0.5}, {"params": [b]}], {"lr": 0.1})
-    [{'lr': 0.5, 'params': [Tensor([1.])]}, {'lr': 0.1, 'params': [Tensor([2.])]}]
-
-    Source: torch.optim, "Per-parameter options".
     """
     params = list(params)
     if not params:
@@ -85,12 +62,6 @@ def param_groups(params, defaults):
 class Optimizer:
     """Updates parameters in place from their gradients. A subclass writes `update`, and names
     in `state_names` the arrays that it keeps for each parameter.
-
-    params    Tensors, or dicts {"params": Tensors, option: value}; see `param_groups`
-    defaults  the options for groups that do not set their own
-
-    .param_groups  the groups, as dicts; options may be changed between steps
-    .state         {Tensor: {"step": n, name: ndarray}}
     """
 
     def __init__(self, params, **defaults):
@@ -113,20 +84,7 @@ class Optimizer:
             f"{type(self).__name__} needs a method update(self, w, g, state, group)")
 
     def step(self):
-        """Update every parameter that has a gradient.
-
-        For each of them, state["step"] is increased by 1, and then `self.update` called once
-        with its array, its gradient, its state and its group. A parameter whose `.grad` is None
-        is skipped and gets no state.
-
-        >>> w, unused = Tensor([1.0, 2.0]), Tensor([5.0])
-        >>> w.grad = np.array([10.0, -10.0], "float32")
-        >>> SGD([w, unused], lr=0.1).step()
-        >>> w, unused
-        (Tensor([0., 3.]), Tensor([5.]))
-
-        Source: torch.optim.Optimizer.step.
-        """
+        """Update every parameter that has a gradient."""
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
@@ -160,16 +118,7 @@ def regularized_gradient(g, w, weight_decay):
 
 
 class SGD(Optimizer):
-    """Gradient descent, with or without momentum.
-
-    params        Tensors or groups
-    lr            learning rate, per step
-    momentum      the factor of the old velocity, from 0 to below 1
-    weight_decay  L2 regularization: adds weight_decay times the weight to its gradient
-    nesterov      use Nesterov momentum
-
-    Source: torch.optim.SGD, without its `dampening`.
-    """
+    """Gradient descent, with or without momentum."""
 
     def __init__(self, params, lr=0.001, momentum=0.0, *, weight_decay=0.0, nesterov=False):
         super().__init__(params, lr=lr, momentum=momentum, weight_decay=weight_decay,
@@ -189,19 +138,7 @@ class SGD(Optimizer):
 def update_moments(m, v, g, beta1, beta2):
     """Add a new gradient to the two running averages of Adam, in place.
 
-    m        ndarray: first moment, zeros before the first step; updated
-    v        ndarray: second moment, zeros before the first step; updated
-    g        ndarray of the same shape and dtype: the gradient; not changed
-    beta1    the factor of the old m, from 0 to below 1
-    beta2    the factor of the old v
-    returns  None
-
-    >>> m, v = np.array([1.0]), np.array([10.0])
-    >>> update_moments(m, v, np.array([3.0]), beta1=0.5, beta2=0.75)
-    >>> m, v
-    (array([2.]), array([9.75]))
-
-    Source: Kingma and Ba, Adam: a method for stochastic optimization (2015), algorithm 1.
+    g        ndarray of the same shape and dtype: the gradient
     """
     m *= beta1
     m += (1 - beta1) * g
@@ -213,17 +150,8 @@ def adam_direction(m, v, step, betas, eps):
     """The direction of an Adam step: the corrected first moment divided by the square root of
     the corrected second moment.
 
-    m        ndarray: first moment, as `update_moments` left it; not changed
-    v        ndarray: second moment; not changed
-    step     the number of gradients that were averaged into m and v, 1 or more
-    betas    (beta1, beta2), as in `update_moments`
-    eps      added to the square root of the corrected v, not to v itself
-    returns  a new ndarray of the same dtype, to be multiplied by the learning rate
-
     >>> adam_direction(np.array([0.5]), np.array([0.4]), 1, (0.9, 0.999), 0.0)
     array([0.25])
-
-    Source: Kingma and Ba (2015), algorithm 1.
     """
     beta1, beta2 = betas
     corrected_m = m / (1 - beta1 ** step)
@@ -232,22 +160,7 @@ def adam_direction(m, v, step, betas, eps):
 
 
 class Adam(FlatStep, Optimizer):
-    """Gradient descent with momentum and an adaptive learning rate for each weight.
-
-    params        Tensors or groups
-    lr            learning rate: about how far each weight moves in a step
-    betas         the factors of the old moments in each step
-    eps           added to the usual size of the gradient
-    weight_decay  L2 regularization: adds weight_decay times the weight to its gradient
-
-    >>> w = Tensor([1.0, 1.0])
-    >>> w.grad = np.array([1000.0, -0.5], "float32")
-    >>> Adam([w], lr=0.25).step()
-    >>> w
-    Tensor([0.75, 1.25])
-
-    Source: Kingma and Ba (2015); torch.optim.Adam.
-    """
+    """Gradient descent with momentum and an adaptive learning rate for each weight."""
 
     def __init__(self, params, lr=0.001, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
         super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay)
@@ -267,15 +180,6 @@ class AdamW(Adam):
     """Adam with decoupled weight decay: in each step, before the Adam update, every weight is
     multiplied by 1 - lr * weight_decay. The gradient and the moments contain no weight decay.
     The arguments are those of Adam.
-
-    >>> w = Tensor([1.0])
-    >>> w.grad = np.array([2.0], "float32")
-    >>> AdamW([w], lr=0.5, weight_decay=0.5).step()
-    >>> w
-    Tensor([0.25])
-
-    Source: Loshchilov and Hutter, Decoupled weight decay regularization (2019);
-    torch.optim.AdamW.
     """
 
     def __init__(self, params, lr=0.001, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
@@ -289,27 +193,7 @@ class AdamW(Adam):
 
 
 def clip_grad_norm_(parameters, max_norm):
-    """Scale all gradients by one factor, so that their common norm is at most `max_norm`.
-
-    parameters  Tensors: a list, a generator, ..., or one Tensor, which becomes a list here;
-                those whose `.grad` is None are skipped
-    max_norm    if the common norm is larger, all gradients are scaled so that it becomes
-                max_norm; otherwise nothing changes
-    returns     the norm before clipping, a float; 0.0 if there are no gradients
-
-    The arrays in `.grad` are changed in place. The norm of float32 gradients is computed in
-    float64, so that it neither overflows nor underflows.
-
-    >>> a, b = Tensor([0.0]), Tensor([0.0])
-    >>> a.grad, b.grad = np.array([30.0]), np.array([-40.0])
-    >>> clip_grad_norm_([a, b], max_norm=5.0)
-    50.0
-    >>> a.grad.round(4), b.grad.round(4)
-    (array([3.]), array([-4.]))
-
-    Source: Pascanu, Mikolov, Bengio, On the difficulty of training recurrent neural networks
-    (2013). torch.nn.utils.clip_grad_norm_ divides by the norm plus 1e-6; yours may do the same.
-    """
+    """Scale all gradients by one factor, so that their common norm is at most `max_norm`."""
     parameters = [parameters] if isinstance(parameters, Tensor) else parameters
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = math.hypot(*[float(np.linalg.norm(g.astype("float64"))) for g in gradients])
@@ -323,19 +207,6 @@ def clip_grad_norm_(parameters, max_norm):
 class CosineAnnealingLR(LRScheduler):
     """Learning rates along a cosine: the base learning rate in epoch 0, `eta_min` in epoch
     `T_max`, the base learning rate again in epoch 2 * T_max, and so on.
-
-    optimizer  an Optimizer
-    T_max      int: the epochs from the highest learning rate to the lowest
-    eta_min    the lowest learning rate, of all groups
-
-    >>> schedule, lrs = CosineAnnealingLR(SGD([Tensor([1.0])], lr=8.0), T_max=4), []
-    >>> for epoch in range(6):
-    ...     lrs += schedule.get_lr()
-    ...     schedule.step()
-    >>> np.round(lrs, 2).tolist()
-    [8.0, 6.83, 4.0, 1.17, 0.0, 1.17]
-
-    Source: Loshchilov and Hutter, SGDR (2017), (5); torch.optim.lr_scheduler.CosineAnnealingLR.
     """
 
     def __init__(self, optimizer, T_max, eta_min=0.0):
@@ -352,17 +223,8 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
     """The factor of the learning rate in one step: linear warm-up, then half a cosine, then
     constant. For `LambdaLR`.
 
-    step     int, 0 for the first
-    warmup   int: the number of warm-up steps; their factor is (step + 1) / (warmup + 1), so
-             that the factor is 1 for the first time in step `warmup`
-    total    int, above `warmup`: from this step on the factor is `lowest`
-    lowest   the factor at the end
-    returns  float between 0 and 1
-
     >>> [round(warmup_cosine(step, 3, 7, 0.2), 2) for step in range(9)]
     [0.25, 0.5, 0.75, 1.0, 0.88, 0.6, 0.32, 0.2, 0.2]
-
-    Source: Loshchilov and Hutter (2017), (5); for the warm-up Goyal et al. (2017), section 2.2.
     """
     if step < warmup:
         return (step + 1) / (warmup + 1)
@@ -373,18 +235,8 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
 def optimizer_state(optimizer):
     """A copy of everything that an optimizer's next steps depend on: plain arrays and numbers.
 
-    optimizer  an Optimizer
-    returns    {"state": {number: {"step": n, name: ndarray}},
-               "param_groups": [{"params": [number], option: value}]}
-               The parameters are numbered from 0 through all groups. Parameters that never
-               stepped have no entry in "state".
-
-    The arrays are copies: steps that the optimizer takes later do not change them.
-
     >>> optimizer_state(SGD([Tensor([1.0])], lr=0.5))["param_groups"]
     [{'lr': 0.5, 'momentum': 0.0, 'weight_decay': 0.0, 'nesterov': False, 'params': [0]}]
-
-    Source: torch.optim.Optimizer.state_dict.
     """
     params = [p for group in optimizer.param_groups for p in group["params"]]
     number = {p: n for n, p in enumerate(params)}

@@ -1,5 +1,5 @@
-# From modules/source/19_profiling/profiling_dev.py by `tito export`; edit that file, not this one.
-# checksum: 2df75d50a0ff6336
+# From modules/source/19_profiling/profiling_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: f3770a5898da6848
 """Profiling: How long a program takes, how much work it does, and how certain both numbers are."""
 
 import math
@@ -27,19 +27,7 @@ __all__ = [
 def seconds(f, repeat=5, warmup=1, clock=time.perf_counter):
     """How long each of several calls of `f` takes.
 
-    f        a function without arguments; its result is not used
-    repeat   int: how many calls are timed
-    warmup   int: how many calls come before them and are not timed
-    clock    a function that returns the time in seconds. It is read just before and just after
-             each timed call, and at no other time
     returns  float64 array of shape (repeat,): the seconds of each timed call, in order
-
-    >>> readings = iter([0.0, 2.0, 5.0, 6.0])
-    >>> seconds(lambda: None, repeat=2, clock=lambda: next(readings))
-    array([2., 1.])
-
-    Source: Georges, Buytaert, Eeckhout, Statistically rigorous Java performance evaluation
-    (2007), section 3.
     """
     for _ in range(warmup):
         f()
@@ -57,17 +45,8 @@ RESAMPLES = 1000
 def median_interval(times, level=0.95, rng=None):
     """A confidence interval for the median, by the bootstrap.
 
-    times    array or list of n >= 1 numbers
-    level    float between 0 and 1: the share of the medians that lie in the interval
-    rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
-    returns  (low, high), two floats. Draw RESAMPLES resamples of n values each, with
-             replacement, and compute the median of each. Below `low` and above `high` lies the
-             same share of these medians, (1 - level) / 2 each
-
     >>> median_interval([10, 10, 10, 11, 90], rng=0)
     (10.0, 90.0)
-
-    Source: Efron and Tibshirani, An introduction to the bootstrap (1993), section 13.3.
     """
     times = np.asarray(times, "float64")
     resamples = generator(rng).choice(times, (RESAMPLES, len(times)))
@@ -79,22 +58,8 @@ def median_interval(times, level=0.95, rng=None):
 def race(functions, rounds, rng=None, clock=time.perf_counter):
     """Time several functions in turn, in a new random order in every round.
 
-    functions  dict {name: function without arguments}
-    rounds     int: how many rounds; every function is called once in each
-    rng        a NumPy Generator, a seed, or None for the shared generator: see `generator`
-    clock      as in `seconds`
     returns    dict {name: float64 array of shape (rounds,)}, with the names in the order of
                `functions`: element i is the time of this function in round i, in seconds
-
-    Before the first round, every function is called once and not timed. In each round, all
-    orders of the functions are equally likely.
-
-    >>> readings = iter([0.0, 2.0, 2.0, 3.0])
-    >>> race({"f": lambda: None}, rounds=2, clock=lambda: next(readings))
-    {'f': array([2., 1.])}
-
-    Source: Mytkowicz et al., Producing wrong data without doing anything obviously wrong!
-    (2009), for "experimental setup randomization".
     """
     rng = generator(rng)
     for f in functions.values():
@@ -111,11 +76,6 @@ def ratio_interval(a, b, level=0.95, rng=None):
     """A confidence interval for how many times as long `a` takes as `b`.
 
     a, b     arrays or lists of shape (rounds,): times of two functions in the same rounds
-    level    float between 0 and 1
-    rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
-    returns  (low, high), two floats: the interval for the median of the paired ratios
-             a[i] / b[i], by the bootstrap. If it does not contain 1, one of the two is
-             probably faster
 
     ValueError with both shapes when a and b differ in shape.
 
@@ -153,9 +113,7 @@ def result_shape(op, *shapes, stride=1, padding=0, **options):
 def flops_of(op, *shapes, **options):
     """The floating-point operations of one operation, computed from shapes alone.
 
-    op       str, the name of an operation as `name_of` gives it: "matmul", "add", "gelu", ...
     shapes   the shapes of its inputs, tuples
-    options  of the operation, such as stride and padding
     returns  int, in FLOPs:
              "matmul" and "linear", of shapes (..., i, k) and (..., k, j): 2 k for each element
                  of the result
@@ -164,14 +122,8 @@ def flops_of(op, *shapes, **options):
              names in MOVES: 0, whatever the shapes are
              other names: 1 for each element of the inputs, broadcast to one shape
 
-    The additions of a bias in "linear" and "conv2d" do not count; neither does the softmax.
-
     >>> flops_of("matmul", (3, 4), (4, 5))
     120
-    >>> flops_of("conv2d", (32, 1, 28, 28), (8, 1, 5, 5), (8,))
-    7372800
-
-    Source: torch.utils.flop_counter, which counts 0 for all other operations.
     """
     if op in MOVES:
         return 0
@@ -188,16 +140,10 @@ def flops_of(op, *shapes, **options):
 def bytes_of(op, *shapes, itemsize=4, **options):
     """The bytes that an operation has to read and write at least, computed from shapes alone.
 
-    op        as in `flops_of`; a name that is not in MOVES, and no reduction such as "sum"
     shapes    the shapes of all its inputs, a bias included
-    itemsize  int: bytes per number
-    options   of the operation, such as stride and padding
-    returns   int: the bytes of all inputs and of the result, each counted once
 
     >>> bytes_of("add", (10, 100), (100,))
     8400
-
-    Source: Williams, Waterman, Patterson, Roofline (2009), "compulsory" memory traffic.
     """
     arrays = [*shapes, result_shape(op, *shapes, **options)]
     return itemsize * sum(math.prod(shape) for shape in arrays)
@@ -215,13 +161,6 @@ def machine(n=512, megabytes=64, repeat=10, clock=time.perf_counter):
     """Measure this computer.
 
     n          int: multiply matrices of shape (n, n) of float32, 2 n^3 FLOPs
-    megabytes  int: copy an array of this many million bytes into another, with np.copyto;
-               every byte is read and written, so twice as many bytes are moved
-    repeat     int: how often each of the two is timed, after a warm-up; the fastest run counts
-    clock      as in `seconds`
-    returns    Machine
-
-    Source: McCalpin, STREAM (1995), for the copy.
     """
     a = np.ones((n, n), np.float32)
     source = np.ones(megabytes * 250_000, np.float32)
@@ -234,17 +173,8 @@ def machine(n=512, megabytes=64, repeat=10, clock=time.perf_counter):
 def roofline(flops, bytes, machine):
     """The shortest time in which a machine can do this work, and what it waits for.
 
-    flops    number of FLOPs
-    bytes    number of bytes that are read or written
-    machine  a Machine
-    returns  (seconds, limit): a float, and "memory" when moving the bytes takes longer than the
-             arithmetic, else "arithmetic"
-
     >>> roofline(flops=600, bytes=100, machine=Machine(200.0, 50.0))
     (3.0, 'arithmetic')
-
-    Source: Williams, Waterman, Patterson, Roofline: an insightful visual performance model
-    (2009).
     """
     arithmetic = flops / machine.flops_per_second
     memory = bytes / machine.bytes_per_second
@@ -261,19 +191,7 @@ def bytes_moved(op, arrays, out):
 
 
 class OperationProfile:
-    """A context manager that records every operation on Tensors in its `with` block.
-
-    clock    as in `seconds`
-
-    .totals  dict {(path, name of the operation): [calls, seconds, flops, bytes]}; here the path
-             is always "". Backward rules are not operations and are not recorded
-
-    >>> with OperationProfile() as profile:
-    ...     out = Tensor([1.0, 2.0]) * 3.0
-    >>> calls, seconds, flops, bytes = profile.totals["", "mul"]
-    >>> calls, flops, bytes
-    (1, 2, 16)
-    """
+    """A context manager that records every operation on Tensors in its `with` block."""
 
     def __init__(self, clock=time.perf_counter):
         self.clock, self.totals = clock, {}
@@ -286,9 +204,6 @@ class OperationProfile:
     def run(self, op, arrays, options):
         """self.original(op, arrays, options), recorded: adds 1 call, the seconds of this call,
         its FLOPs and its bytes to `self.totals[self.path[-1], name_of(op)]`.
-
-        FLOPs are those of `self.flops(op, arrays, options, out)`, bytes those of `bytes_moved`.
-        Read the clock just before and just after the call.
         """
         start = self.clock()
         out = self.original(op, arrays, options)
@@ -328,24 +243,7 @@ class OperationProfile:
 
 
 class Profile(OperationProfile):
-    """A profiler that also knows which module calls an operation.
-
-    model    a Module, or None
-    clock    as in `seconds`
-
-    .rows    list of [path of the innermost module, operation, calls, seconds, flops, bytes];
-             the path is "" outside of all modules, and inside the model itself
-
-    After the block, also after an error, the model and the engine are as before.
-
-    >>> from tinytorch.core.layers import Dense, Sequential
-    >>> with Profile(Sequential(Dense(2, 3), Tensor.relu)) as profile:
-    ...     out = profile.model(Tensor([[1.0, 2.0]]))
-    >>> [row[:3] for row in profile.rows]
-    [['0', 'matmul', 1], ['0', 'add', 1], ['', 'relu', 1]]
-
-    Source: torch.profiler.profile(with_modules=True), which works only for TorchScript models.
-    """
+    """A profiler that also knows which module calls an operation."""
 
     def __init__(self, model=None, clock=time.perf_counter):
         super().__init__(clock)
@@ -359,13 +257,7 @@ class Profile(OperationProfile):
         return super().__enter__()
 
     def wrapped(self, path, forward):
-        """A function that calls `forward` while `path` is the last element of `self.path`.
-
-        path     str
-        forward  the method `forward` of a module
-        returns  a function with the same arguments and result as `forward`; after the call,
-                 also after an error, `self.path` is as before
-        """
+        """A function that calls `forward` while `path` is the last element of `self.path`."""
         def wrapper(*inputs, **options):
             self.path.append(path)
             try:
@@ -385,13 +277,8 @@ class Profile(OperationProfile):
 def peak_bytes(f):
     """The most memory that is in use at one time while f() runs.
 
-    f        a function without arguments
-    returns  int: bytes, without the memory that was in use before
-
     >>> peak_bytes(lambda: np.zeros(1_000_000, "float32").sum()) // 1_000_000
     4
-
-    Source: The Python Standard Library, tracemalloc.
     """
     tracemalloc.start()
     try:
@@ -402,21 +289,7 @@ def peak_bytes(f):
 
 
 def kept_arrays(tensor):
-    """The arrays that stay in memory as long as a result exists, each memory once.
-
-    tensor   Tensor: the result of recorded operations, such as a loss
-    returns  dict {id(array): (name, array)}. For each node of `topological_order(tensor)`, the
-             arrays are node.data, the ndarrays in node.creator.arrays, and the ndarrays among
-             the values of node.creator.options["saved"], if there is such an option. A view is
-             replaced by the array that owns its memory: follow .base while it is an array.
-             `name` is the operation that computed the array. A saved array has the name of the
-             operation that saved it. An array that no operation computed has the name of an
-             operation that reads it
-
-    >>> x = Variable(np.ones((100, 100), "float32"))
-    >>> [(op, array.shape) for op, array in kept_arrays(x.exp()).values()]
-    [('exp', (100, 100)), ('exp', (100, 100))]
-    """
+    """The arrays that stay in memory as long as a result exists, each memory once."""
     kept = {}
     for node in topological_order(tensor):
         creator = node.creator
@@ -441,16 +314,10 @@ def kept_bytes(tensor):
 def amdahl(share, speedup):
     """How many times as fast a program becomes when one part of it becomes faster.
 
-    share    float from 0 to 1: the part's share of the time before
-    speedup  float > 0: how many times as fast the part becomes; may be math.inf
-    returns  float; math.inf when the program takes no time afterwards, as amdahl(1, math.inf)
-
     ValueError with the share when it is not between 0 and 1.
 
     >>> round(amdahl(0.9, 10), 2)
     5.26
-
-    Source: Amdahl, Validity of the single processor approach (1967).
     """
     if not 0 <= share <= 1:
         raise ValueError(f"a share is a number from 0 to 1, not {share}")
@@ -459,19 +326,7 @@ def amdahl(share, speedup):
 
 
 def predict(model, ids, machine):
-    """The seconds of model(ids) on a machine, if every operation reached the roof.
-
-    model    a Module
-    ids      the input that the model is called with
-    machine  a Machine
-    returns  float: the sum of the times of `roofline` over the rows of a Profile of the model.
-             Nothing is recorded for a backward pass; the measured times are not used
-
-    >>> from tinytorch.core.layers import Dense
-    >>> predict(Dense(100, 50, bias=False), Tensor(np.ones((1, 100), "float32")),
-    ...         Machine(1e4, 1e9))
-    1.0
-    """
+    """The seconds of model(ids) on a machine, if every operation reached the roof."""
     with no_grad(), Profile(model) as profile:
         model(ids)
     return sum(roofline(row[4], row[5], machine)[0] for row in profile.rows)

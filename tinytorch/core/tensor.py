@@ -1,6 +1,25 @@
-# From modules/source/02_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 2695733ad1a87cee
-"""Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
+# From modules/source/02_tensor/tensor_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: ed3abda83ac2d0d2
+"""Tensor: arrays with shapes, strides and dtypes, which can record how they were computed.
+
+What is here, in the order in which to read it:
+
+    Tensor           .data is a NumPy array; .grad, .requires_grad and .creator are for autograd
+    apply            every operation: run a NumPy function, wrap the result, record it
+    broadcast_shape  which shapes fit together; matmul_shape says it for matrix products
+    var, transpose   functions that are written with operations
+
+The operators and most methods only call `apply`, as in apply(np.matmul, x, y) for `x @ y`; they
+are in support/tensor_methods.py. Gradients are computed in core/autograd.py.
+
+>>> images, W = Tensor([[0.0, 1.0], [1.0, 1.0]]), Variable([[1.0, -2.0], [3.0, 0.5]])
+>>> scores = maximum(images @ W + 1, 0)
+>>> scores
+Tensor([[4. , 1.5],
+        [5. , 0. ]], requires_grad=True)
+>>> scores.shape, scores.creator.op is np.maximum
+((2, 2), True)
+"""
 
 import math
 
@@ -30,14 +49,8 @@ __all__ = [
 def strides_of(shape):
     """The strides of an array in row-major order, counted in elements.
 
-    shape    tuple of axis lengths
-    returns  tuple of Python ints, one per axis; () for shape ()
-
     >>> strides_of((2, 3))
     (3, 1)
-
-    Source: Van der Walt, Colbert, Varoquaux, The NumPy array (2011), section "The structure of
-    a NumPy array: a view on memory".
     """
     strides, step = [], 1
     for length in reversed(shape):
@@ -49,7 +62,6 @@ def strides_of(shape):
 def broadcast_shape(*shapes):
     """The shape of a result whose inputs have these shapes.
 
-    shapes   one or more tuples, of any ranks
     returns  the common shape, a tuple
 
     Raises ValueError, with all the shapes in its text, when two lengths on one axis differ and
@@ -57,8 +69,6 @@ def broadcast_shape(*shapes):
 
     >>> broadcast_shape((2, 1, 4), (3, 1))
     (2, 3, 4)
-
-    Source: NumPy user guide, "Broadcasting".
     """
     rank = max(len(shape) for shape in shapes)
     padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
@@ -72,22 +82,8 @@ def broadcast_shape(*shapes):
 class Tensor(TensorMethods):
     """An array of numbers that can record how it was computed.
 
-    data           a number, nested lists, an ndarray or a Tensor; always copied
-    requires_grad  record operations on this tensor, so that `backward()` can compute its
-                   gradient
-
-    .data           the ndarray
-    .grad           None; later the gradient, an ndarray
-    .requires_grad  as given, False or True
-    .creator        None; for the result of an operation, a record of how it was computed
-
-    `Tensor(other)` copies only the numbers of `other`. The section "Dtypes" says which dtype
-    the numbers get.
-
     >>> Tensor([[1, 0.5], [2, 4]]).shape
     (2, 2)
-
-    Source: torch.Tensor; PyTorch calls the creator `grad_fn`.
     """
 
     __slots__ = ()  # no other attributes: a misspelt x.dtaa = 0 is an error
@@ -149,16 +145,10 @@ def run(op, arrays, options):
 def apply(op, *inputs, **options):
     """Run `op` on the arrays inside `inputs`. Every operation on a Tensor comes through here.
 
-    op       a function of arrays that returns an array: np.add, np.exp, ...
     inputs   Tensors, arrays, numbers or lists; TypeError, from `operand`, for anything else
-    options  keyword arguments of `op`, such as axis=0
-    returns  a new Tensor around the array that `run(op, arrays, options)` returns, not around
-             a copy
 
     >>> apply(np.add, Tensor([1.0, 2.0]), 0.5)
     Tensor([1.5, 2.5])
-
-    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 5.
     """
     arrays = ()
     for x in inputs:
@@ -192,17 +182,8 @@ def where(condition, a, b):
 def var(x, axis=None, keepdims=False, correction=0):
     """The variance along `axis`: the mean squared distance from the mean.
 
-    x           Tensor
-    axis        an int, a tuple, or None for all
-    keepdims    keep the reduced axes, with length 1
-    correction  number to subtract from the count before dividing by it
-    returns     Tensor, computed by operations on tensors, not on x.data; float32 for integers
-
     >>> var(Tensor([[1, 3, 5], [2, 2, 8]]), axis=1, correction=1)
     Tensor([ 4., 12.])
-
-    Source: Chan, Golub, LeVeque, Algorithms for computing the sample variance (1983),
-    "two-pass".
     """
     distances = x - x.mean(axis, keepdims=True)
     squares = distances * distances
@@ -212,18 +193,10 @@ def var(x, axis=None, keepdims=False, correction=0):
 def transpose(x, *axes):
     """The axes of `x` in another order: axis i of the result is axis axes[i] of `x`.
 
-    x        Tensor
-    axes     each axis once, as several ints or one tuple; negative ones count from the end;
-             without axes, the order is reversed
-    returns  Tensor that shares memory with `x`: the result of apply(np.transpose, x, axes=...)
-             with a tuple of axes, which lesson 06 uses
-
     Raises ValueError, with the shape of `x` in its text, unless each axis is named once.
 
     >>> transpose(Tensor(np.ones((2, 3, 4))), 2, 0, 1).shape
     (4, 2, 3)
-
-    Source: numpy.transpose; PyTorch calls it permute.
     """
     if axes:
         axes = permutation(axes, x.shape)
@@ -240,8 +213,6 @@ def matmul_by_broadcasting(a, b):
 
     >>> matmul_by_broadcasting(Tensor([[1, 2, 3]]), Tensor([[1], [10], [100]]))
     Tensor([[321]])
-
-    Source: Strang, Introduction to Linear Algebra, section 2.4.
     """
     products = a.unsqueeze(2) * b.unsqueeze(0)  # (i, k, j)
     return products.sum(axis=1)

@@ -1,5 +1,5 @@
-# From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 1eac3ac7402c909f
+# From modules/source/12_tokenization/tokenization_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 8cadbcd5fc36ac16
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from tinytorch.support.token_ids import check_vocabulary, one_row, read_file, write_file
+from tinytorch.support.token_ids import check_text, check_vocabulary, one_row, read_file, write_file
 
 __all__ = [
     "CharTokenizer", "to_bytes", "from_bytes", "merged", "pair_counts", "best_pair", "WORDS", "split", "count_words",
@@ -18,17 +18,12 @@ __all__ = [
 ]
 
 
-# Given: check_vocabulary refuses a faulty vocabulary, one_row turns ids into a list of int, the
-# other two read and write files.
+# Given: the first two refuse a text without UTF-8 bytes and a faulty vocabulary, one_row turns
+# ids into a list of int, the others read and write files.
 
 
 class CharTokenizer:
     """A tokenizer whose tokens are the characters of a text.
-
-    text         str; its different characters, sorted, are the tokens 0, 1, 2, ...
-
-    .characters  the sorted characters, a str
-    .ids         {character: its id}
 
     >>> CharTokenizer("banana").encode("nab")
     array([2, 0, 1])
@@ -49,11 +44,9 @@ class CharTokenizer:
     def encode(self, text, allowed_special=()):
         """The ids of the characters of `text`.
 
-        allowed_special  ignored; a later section explains it for the class `Tokenizer`
         returns          int64 array of shape (n,), n the number of characters
 
-        Raises ValueError if a character is not in the vocabulary; the message contains the
-        first such character.
+        Raises ValueError if a character is not in the vocabulary.
         """
         for character in text:
             if character not in self.ids:
@@ -79,13 +72,8 @@ class CharTokenizer:
 def to_bytes(text):
     """The UTF-8 bytes of a text.
 
-    text     str
-    returns  list of int from 0 to 255
-
     >>> to_bytes("né")
     [110, 195, 169]
-
-    Source: Yergeau, UTF-8, RFC 3629 (2003), section 3.
     """
     return list(text.encode("utf-8"))
 
@@ -93,16 +81,8 @@ def to_bytes(text):
 def from_bytes(ids):
     """The text with these UTF-8 bytes.
 
-    ids      list of int from 0 to 255
-    returns  str; bytes that do not form a complete character become U+FFFD, as in
-             `bytes.decode` with errors="replace"
-
     >>> from_bytes([110, 195, 169])
     'né'
-    >>> from_bytes([110, 195])
-    'n�'
-
-    Source: The Unicode Standard 15.0, section 3.9, "U+FFFD Substitution of Maximal Subparts".
     """
     return bytes(ids).decode("utf-8", errors="replace")
 
@@ -110,15 +90,8 @@ def from_bytes(ids):
 def merged(ids, pair, new):
     """Replace each occurrence of a pair by one id, from left to right.
 
-    ids      tuple of int
-    pair     (int, int)
-    new      int: the id of the merged token
-    returns  tuple of int
-
     >>> merged((97, 97, 97, 98), (97, 97), 256)
     (256, 97, 98)
-
-    Source: Gage, A new algorithm for data compression, The C Users Journal 12(2) (1994).
     """
     out, i = [], 0
     while i < len(ids):
@@ -134,14 +107,8 @@ def merged(ids, pair, new):
 def pair_counts(words):
     """How often each pair of neighbouring ids occurs in a text.
 
-    words    {tuple of ids: how often this word occurs}
-    returns  {(id, id): count}, a dict or a Counter; pairs that do not occur are not in it
-
     >>> pair_counts({(1, 2, 1, 2): 3, (1,): 5})
     Counter({(1, 2): 6, (2, 1): 3})
-
-    Source: Sennrich, Haddow, Birch, Neural machine translation of rare words with subword units
-    (2016), section 3.2.
     """
     counts = Counter()
     for word, frequency in words.items():
@@ -152,9 +119,6 @@ def pair_counts(words):
 
 def best_pair(counts):
     """The pair with the highest count; if several have it, the smallest of them.
-
-    counts   {(id, id): count}; not changed
-    returns  (id, id), or None when there is no pair
 
     >>> best_pair({(98, 97): 4, (97, 99): 4, (97, 98): 1})
     (97, 99)
@@ -171,16 +135,8 @@ WORDS = r" ?[^\W\d_]+|\d{1,3}| ?(?:[^\w\s]|_)+|\s+(?!\S)|\s"
 def split(text, pattern=WORDS):
     """Cut a text into words, numbers, marks and white space.
 
-    text     str
-    pattern  regular expression: each match is a piece, and so is the text between two matches,
-             before the first and after the last
-    returns  list of str, none of them empty; joined, they give the whole text
-
     >>> split("It is 12345,  no less!")
     ['It', ' is', ' ', '123', '45', ',', ' ', ' no', ' less', '!']
-
-    Source: Radford et al., Language models are unsupervised multitask learners (2019), section
-    2.2.
     """
     pieces, end = [], 0
     for match in re.finditer(pattern, text):
@@ -191,6 +147,7 @@ def split(text, pattern=WORDS):
 
 def count_words(text, special_tokens=()):
     """{the bytes of a word, as a tuple: how often it occurs}, without special tokens."""
+    check_text(text)
     parts = [text]
     for special in sorted(special_tokens, key=len, reverse=True):
         # part.split is the method of str, not our function `split`
@@ -202,19 +159,10 @@ def count_words(text, special_tokens=()):
 def train_bpe(text, vocab_size, special_tokens=()):
     """Train byte-pair encoding: find the merges.
 
-    text            str
-    vocab_size      int: the number of tokens, special tokens included
-    special_tokens  list of str: no merge is learned from them, and an id is reserved for each
-    returns         {(id, id): id of the merged token}, in the order of training; the new ids
-                    are 256, 257, ... When no pair is left, there are fewer merges than
-                    requested
-
     Raises ValueError if vocab_size is less than 256 plus the number of special tokens.
 
     >>> train_bpe("ab ab abc", 258)
     {(97, 98): 256, (32, 256): 257}
-
-    Source: Sennrich, Haddow, Birch (2016), algorithm 1; on bytes as in Radford et al. (2019).
     """
     count = merges_wanted(vocab_size, special_tokens)
     words, merges = count_words(text, special_tokens), {}
@@ -239,9 +187,6 @@ def merges_wanted(vocab_size, special_tokens):
 def token_bytes(merges):
     """The bytes that each token stands for.
 
-    merges   {(id, id): id}, in the order of training
-    returns  {id: bytes}, for the 256 single bytes and all merged tokens
-
     >>> token_bytes({(104, 101): 256, (116, 256): 257})[257]
     b'the'
     """
@@ -254,14 +199,8 @@ def token_bytes(merges):
 def encode_word(ids, merges):
     """Apply merges to the bytes of one word, lowest rank first, until no pair has a merge.
 
-    ids      list or tuple of int: the bytes of the word; not changed
-    merges   {(id, id): id of the merged token}; a smaller id means a lower rank
-    returns  tuple of int
-
     >>> encode_word([97, 98, 99], {(98, 99): 256, (97, 98): 257})
     (97, 256)
-
-    Source: Sennrich, Haddow, Birch (2016), section 3.2.
     """
     ids = tuple(ids)
     while True:
@@ -275,17 +214,8 @@ def encode_word(ids, merges):
 def split_special(text, special_tokens):
     """Cut a text at special tokens.
 
-    text            str
-    special_tokens  collection of str, none of them empty
-    returns         list of str, none of them empty; each special token in the text is a piece.
-                    Joined, the pieces are the text. Where several special tokens fit, take the
-                    longest. Without special tokens the text is one piece; the empty text has no
-                    piece
-
     >>> split_special("one<end>two", ["<end>"])
     ['one', '<end>', 'two']
-
-    Source: OpenAI's library tiktoken, which does this with one regular expression.
     """
     if not special_tokens:
         return [text] if text else []
@@ -295,21 +225,7 @@ def split_special(text, special_tokens):
 
 
 class Tokenizer:
-    """A byte-level byte-pair tokenizer.
-
-    merges          {(id, id): id of the merged token}, as `train_bpe` returns them
-    special_tokens  {name: id}; the ids usually begin at 256 + len(merges)
-
-    .tokens         {id: bytes}, special tokens included
-    .memory         {word: its ids}: what `encode` has computed already
-
-    >>> tokenizer = Tokenizer({(97, 98): 256}, {"<end>": 257})
-    >>> tokenizer.encode("cab<end>", allowed_special=["<end>"])
-    array([ 99, 256, 257])
-
-    Source: Radford et al., Language models are unsupervised multitask learners (2019), section
-    2.2.
-    """
+    """A byte-level byte-pair tokenizer."""
 
     def __init__(self, merges, special_tokens={}):
         check_vocabulary(merges, special_tokens)  # ValueError if an id is used twice
@@ -331,14 +247,12 @@ class Tokenizer:
     def encode(self, text, allowed_special=()):
         """The ids of a text.
 
-        allowed_special  the special tokens that are recognised in `text`: the name of one, a
-                         collection of names, or "all". Special tokens that are not allowed are
-                         encoded as ordinary text
         returns          int64 array of shape (n,)
 
         Raises ValueError if `allowed_special` contains a name that this tokenizer does not
-        have; the message contains the name.
+        have.
         """
+        check_text(text)
         if allowed_special == "all":
             allowed_special = self.special_tokens
         elif isinstance(allowed_special, str):
@@ -361,7 +275,6 @@ class Tokenizer:
         """The text of token ids: their bytes joined, then decoded as `from_bytes` does.
 
         ids      array or list of int; IndexError when no token has one of these ids
-        returns  str
         """
         ids = one_row(ids)
         return from_bytes(b"".join(self.token(id) for id in ids))
@@ -383,8 +296,6 @@ def to_json(tokenizer):
     """A Tokenizer as JSON text: an object with "merges", a list of pairs in the order of
     training, and "special_tokens", an object {name: id}.
 
-    returns  str
-
     >>> to_json(Tokenizer({(97, 98): 256}, {"<end>": 257}))
     '{"merges": [[97, 98]], "special_tokens": {"<end>": 257}}'
     """
@@ -403,10 +314,6 @@ def from_json(text):
 def compression(text, tokenizer):
     """The average number of characters of `text` per token.
 
-    text       str, not empty
-    tokenizer  an object with `encode`
-    returns    float
-
     >>> compression("abab cab", Tokenizer({(97, 98): 256}))
     1.6
     """
@@ -416,13 +323,8 @@ def compression(text, tokenizer):
 def bits_per_token(ids):
     """The unigram entropy of a sequence of token ids, with the frequencies in this sequence.
 
-    ids      array or list of one or more int
-    returns  float: bits per token; 0 when all tokens are the same
-
     >>> bits_per_token([5, 7, 5, 9])
     1.5
-
-    Source: Shannon, A mathematical theory of communication (1948), section 6.
     """
     counts = np.unique(ids, return_counts=True)[1]
     p = counts / counts.sum()
@@ -430,27 +332,7 @@ def bits_per_token(ids):
 
 
 def replace_pair(pair, new, words, frequencies, counts, holders):
-    """Merge a pair in the words that contain it, and update counts and holders.
-
-    pair         (id, id), a key of `holders`
-    new          int: the id of the merged token
-    words        list of tuples of ids; changed in place
-    frequencies  list of int: how often each word occurs
-    counts       Counter {(id, id): count}, of all words; changed in place. Pairs whose count
-                 falls to 0 are removed
-    holders      defaultdict(set) {(id, id): the indices of the words that contain the pair};
-                 changed in place: `pair` is removed, the new pairs are added. When a word no
-                 longer contains some other pair, you may leave its index in that pair's set
-    returns      None
-
-    Only the words with an index in `holders[pair]` are read.
-
-    >>> words, counts = [(1, 2, 3), (3, 4)], Counter({(1, 2): 5, (2, 3): 5, (3, 4): 8})
-    >>> holders = defaultdict(set, {(1, 2): {0}, (2, 3): {0}, (3, 4): {1}})
-    >>> replace_pair((1, 2), 9, words, [5, 8], counts, holders)
-    >>> words, counts, holders[9, 3], (1, 2) in holders
-    ([(9, 3), (3, 4)], Counter({(3, 4): 8, (9, 3): 5}), {0}, False)
-    """
+    """Merge a pair in the words that contain it, and update counts and holders."""
     for i in holders.pop(pair):
         old, words[i] = words[i], merged(words[i], pair, new)
         for neighbours in zip(old, old[1:]):

@@ -1,5 +1,5 @@
-# From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: eb609b81ea631e38
+# From modules/source/08_training/training_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: d087d99e400773ef
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -36,24 +36,8 @@ __all__ = [
 def train_step(model, loss, optimizer, inputs, targets):
     """Update the parameters of `model` once, using one batch.
 
-    model      a Module, called with the inputs
     loss       a function of (outputs, targets) that returns a Tensor of shape (): the mean over
                the batch
-    optimizer  of the model's parameters, with the methods zero_grad() and step()
-    inputs, targets  one batch
-    returns    the loss before the update, a Python float
-
-    Gradients from before the call have no effect. The gradients of this batch are kept, so that
-    the caller can look at them.
-
-    >>> from tinytorch.core.layers import Dense
-    >>> from tinytorch.core.optimizers import SGD
-    >>> layer = Dense(1, 1, rng=0)
-    >>> train_step(layer, lambda out, y: ((out - y) ** 2).mean(),
-    ...            SGD(layer.parameters(), lr=0.1), Tensor([[0.0]]), 3.0)
-    9.0
-
-    Source: the PyTorch tutorial "Optimizing Model Parameters", function train_loop.
     """
     optimizer.zero_grad()
     value = loss(model(inputs), targets)
@@ -67,15 +51,12 @@ def accuracy(outputs, targets):
 
     outputs  Tensor or array of scores, shape (..., classes)
     targets  true classes, integers from 0: Tensor, array or list of shape (...)
-    returns  a Python float from 0 to 1
 
     Raises ValueError, with the shape of the targets in its message, unless there is exactly one
     target for each row of scores.
 
     >>> accuracy(Tensor([[0.1, 0.9], [2.0, -1.0], [0.0, 5.0]]), [1, 0, 0]) == 2 / 3
     True
-
-    Source: torchmetrics.classification.MulticlassAccuracy with average="micro".
     """
     outputs, targets = np.asarray(outputs), np.asarray(targets)
     if outputs.shape[:-1] != targets.shape:
@@ -91,12 +72,6 @@ def confusion_matrix(outputs, targets):
     targets  true classes, integers from 0: Tensor, array or list of shape (n,)
     returns  ndarray of ints, shape (classes, classes): element (i, j) is the number of examples
              of class i whose largest score is the score of class j
-
-    >>> confusion_matrix(Tensor([[2.0, 1.0], [0.0, 3.0], [0.0, 5.0]]), [0, 0, 0])
-    array([[1, 2],
-           [0, 0]])
-
-    Source: sklearn.metrics.confusion_matrix.
     """
     scores = np.asarray(outputs)
     counts = np.zeros((scores.shape[-1], scores.shape[-1]), int)
@@ -107,16 +82,10 @@ def confusion_matrix(outputs, targets):
 def average_metrics(results):
     """The mean of each metric over all examples, from its means over batches.
 
-    results  list of ({name: mean over a batch}, examples in the batch), all with the same names
-    returns  dict {name: float}, in the order of the names
-
-    Raises ValueError when there are no examples. A loss of nan or inf makes the average nan or
-    inf.
+    Raises ValueError when there are no examples.
 
     >>> average_metrics([({"loss": 1.0}, 3), ({"loss": 5.0}, 1)])
     {'loss': 2.0}
-
-    Source: the weighted arithmetic mean; torchmetrics.MeanMetric.
     """
     total = sum(count for _, count in results)
     if total == 0:
@@ -137,8 +106,6 @@ def microbatches(batches, size):
 
     >>> list(microbatches("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]
-
-    Source: itertools.batched (Python 3.12), which yields tuples.
     """
     group = []
     for batch in batches:
@@ -154,24 +121,7 @@ def accumulate_gradients(model, loss, batches, metrics={}):
     """Add the gradient of several batches, taken as one large batch, to the gradients of the
     model.
 
-    model    a Module
     loss     a function of (outputs, targets): the mean over a batch, a Tensor of shape ()
-    batches  list of (inputs, targets)
-    metrics  dict of {name: function of (outputs, targets)}, each a mean over a batch
-    returns  list with the `batch_result` of each batch: its own mean loss, and the metrics
-
-    The new gradients are added to those that the model already has. Each batch runs forward
-    once, and backward before the next one runs forward, so that only one graph is in memory.
-
-    >>> from tinytorch.core.layers import Dense
-    >>> layer = Dense(1, 1, rng=0)
-    >>> accumulate_gradients(layer, lambda out, y: (out - y).mean(),
-    ...                      [(Tensor([[0.0]]), [[2.0]]), (Tensor([[0.0]] * 3), [[0.0]] * 3)])
-    [({'loss': -2.0}, 1), ({'loss': 0.0}, 3)]
-    >>> layer.bias.grad
-    array([1.], dtype=float32)
-
-    Source: Hugging Face Accelerate, "Performing gradient accumulation".
     """
     total, results = sum(len(targets) for _, targets in batches), []
     for inputs, targets in batches:
@@ -186,19 +136,6 @@ def accumulate_gradients(model, loss, batches, metrics={}):
 def evaluation_mode(model):
     """A `with` block in which `model` is in evaluation mode: `training` is False in every
     module, and no computation graph is recorded.
-
-    Afterwards every module is in the mode it was in before, even after an exception, which is
-    not caught.
-
-    >>> from tinytorch.core.layers import Dense
-    >>> net = Dense(1, 1)
-    >>> with evaluation_mode(net):
-    ...     net.training
-    False
-    >>> net.training
-    True
-
-    Source: Python library reference, contextlib.contextmanager.
     """
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
@@ -211,10 +148,7 @@ def evaluation_mode(model):
 
 
 def evaluate(model, loss, batches, metrics={}):
-    """The mean loss and metrics of `model` over all examples: dict {name: float}.
-
-    metrics  dict of {name: function of (outputs, targets)}, each a mean over a batch
-    """
+    """The mean loss and metrics of `model` over all examples: dict {name: float}."""
     results = []
     with evaluation_mode(model):
         for inputs, targets in checked_batches(batches):
@@ -224,11 +158,7 @@ def evaluate(model, loss, batches, metrics={}):
 
 
 def predict(model, batches):
-    """The outputs of `model` for every example, an ndarray of shape (examples, ...).
-
-    batches  one Tensor or array of inputs; or a list or DataLoader of batches. Each batch is
-             the inputs alone, or a tuple or list that begins with the inputs
-    """
+    """The outputs of `model` for every example, an ndarray of shape (examples, ...)."""
     with evaluation_mode(model):
         return np.concatenate([model(x).data for x in input_batches(batches)])
 
@@ -236,15 +166,8 @@ def predict(model, batches):
 def epochs_since_best(losses, min_delta=0.0):
     """The number of losses after the last improvement; all of them, if there was none.
 
-    losses     list of floats, oldest first. A loss of nan or +inf is no improvement
-    min_delta  a loss is an improvement if it is more than this below the loss of the last
-               improvement; the first finite loss is always one
-    returns    int: 0 if the last loss is an improvement, or if there are no losses
-
     >>> epochs_since_best([5.0, 3.0, 4.0, 3.0, 3.5])
     3
-
-    Source: Prechelt, Early stopping - but when? (1998), compares such rules.
     """
     best, since = math.inf, 0
     for loss in losses:
@@ -315,8 +238,7 @@ class TrainingRun(TrainingStep):
         """Continue from a checkpoint, bit for bit, with a model, optimizer and batches built in
         the same way.
 
-        Raises CheckpointError if the file is damaged or belongs to another run; the trainer is
-        then unchanged.
+        Raises CheckpointError if the file is damaged or belongs to another run.
         """
         state, before = load_state(path), snapshot(self)
         try:
@@ -328,53 +250,11 @@ class TrainingRun(TrainingStep):
 
 
 class Trainer(TrainingRun):
-    """Trains a model: epochs, metrics, early stopping, checkpoints.
-
-    model       a Module
-    optimizer   of its parameters
-    loss        a function of (outputs, targets): the mean over a batch
-    metrics     dict of {name: function of (outputs, targets)}, each a mean over a batch, such
-                as {"accuracy": accuracy}
-    schedule    of the optimizer's learning rate, or None; `per` says whether it steps once per
-                "epoch" or per "step"
-    accumulate  number of batches per optimizer step
-    max_norm    gradients with a larger joint norm are clipped to it; None for no clipping
-    show        whether to print a line per epoch
-
-    .history    dict {name: list with one float per epoch}. Names: "loss", each metric,
-                "learning rate"; with a validation set also "validation loss" and "validation "
-                before the name of each metric
-    .epoch      number of complete epochs
-    """
+    """Trains a model: epochs, metrics, early stopping, checkpoints."""
 
     def fit(self, batches, epochs, validation=None, *, patience=None, min_delta=0.0,
             checkpoint=None, every=None):
-        """Train until `epochs` epochs are complete, including the epochs of earlier calls.
-
-        batches     (inputs, targets), used once per epoch: a list, or a DataLoader (lesson 09),
-                    which can shuffle the examples in each epoch
-        validation  batches to evaluate on after each epoch, or None
-        patience    stop when the validation loss has not improved for this many epochs (call
-                    `should_stop`, which treats 0 as 1); None for no early stopping
-        min_delta   the least improvement of the validation loss that counts
-        checkpoint  None, or a file to save the run to after each epoch, and after every `every`
-                    steps
-        returns     the history
-
-        1. Before each epoch, including the first of this call, stop if `should_stop` returns
-           True: a run that has stopped early trains no further epoch when it is continued.
-        2. Train for one epoch.
-        3. With a validation set, evaluate on it, and add the results to the metrics of the
-           epoch; each of their names gets the prefix "validation ".
-        4. End the epoch with the metrics.
-        5. With `patience`, if the validation loss is an improvement (see `epochs_since_best`),
-           store the model's state_dict in `self.best_weights`.
-        6. With `checkpoint`, save; last, so that the file contains all of this.
-
-        At the end, with `patience`, load the best weights, if there are any.
-
-        Source: Keras, Model.fit with EarlyStopping(restore_best_weights=True).
-        """
+        """Train until `epochs` epochs are complete, including the epochs of earlier calls."""
         self.begin_fit(batches, epochs, validation, patience)
         while self.epoch < epochs and not self.should_stop(patience, min_delta):
             metrics = self.train_epoch(batches, checkpoint, every)
@@ -393,23 +273,7 @@ class Trainer(TrainingRun):
 
 
 def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, steps=60):
-    """The losses of a learning-rate range test: one training step per learning rate.
-
-    model, loss, optimizer  as for `train_step`
-    batches    (inputs, targets), one batch per step; after the last one, start again
-    low, high  the first and the last learning rate; each is the same multiple of the previous
-               one, and is set in every parameter group: optimizer.param_groups[i]["lr"]
-    steps      number of learning rates, 2 or more
-    returns    (rates, losses), two lists of Python floats of the same length: losses[i] is the
-               loss before the step with rates[i]
-
-    Stops early if a loss is not finite or is more than 4 times the lowest so far; this loss and
-    its rate are the last in the lists. Afterwards model, optimizer and all random-number
-    generators are as before.
-
-    Source: Smith, Cyclical learning rates for training neural networks (2017), section 3.3,
-    with rates that grow by a factor.
-    """
+    """The losses of a learning-rate range test: one training step per learning rate."""
     rates, losses = np.geomspace(low, high, steps).tolist(), []
     with preserved_state(model, optimizer, batches):
         for rate, (inputs, targets) in zip(rates, repeat_batches(batches)):
@@ -428,23 +292,7 @@ def suggest_learning_rate(rates, losses):
 
 
 def find_nonfinite(layers):
-    """The first layer whose output holds nan or inf, and the cause.
-
-    layers   list of (name, list of input arrays, dict {name: parameter array}, output array),
-             in the order of the forward pass
-    returns  None when every output is finite; else the pair (name of the layer, cause), where
-             cause is one of three texts, in this order:
-             "input"           an input of the layer is not finite
-             "parameter NAME"  its inputs are finite, but a parameter is not; NAME is the first
-                               such parameter
-             "output"          inputs and parameters are finite: the layer produced it
-
-    >>> find_nonfinite([("0 exp", [np.array([1.0, 1000.0])], {}, np.array([2.7, np.inf])),
-    ...                 ("1 Dense", [], {}, np.array([np.nan]))])
-    ('0 exp', 'output')
-
-    Source: torch.autograd.detect_anomaly does the same for the backward pass.
-    """
+    """The first layer whose output holds nan or inf, and the cause."""
     for name, inputs, parameters, output in layers:
         if not np.isfinite(output).all():
             if not all(np.isfinite(x).all() for x in inputs):
@@ -464,23 +312,7 @@ def overfit_one_batch(model, loss, optimizer, inputs, targets, steps=200):
 
 
 def snapshot(run):
-    """Everything that the rest of a training run depends on, as a dict of plain data.
-
-    run      a `Trainer`, or an object with the same attributes; its `loader_states` are the
-             states of the generators that shuffle the batches (of a DataLoader, lesson 09)
-    returns  dict with eleven entries:
-             "model", "optimizer", "schedule"  what their state_dict() returns; None if
-                              `run.schedule` is None
-             "accumulate", "epoch", "epoch_step", "results", "history", "best_weights",
-             "loader_states"  the attributes of `run` with these names
-             "random_states"  random_states([RandomState.rng, run.model])
-
-    The snapshot shares no array, list or dict with `run`, so later changes of `run` do not
-    change it. `snapshot` changes nothing and draws no random numbers.
-
-    Source: PyTorch tutorial "Saving and loading a general checkpoint" (model, optimizer, epoch
-    and loss).
-    """
+    """Everything that the rest of a training run depends on, as a dict of plain data."""
     names = ("accumulate", "epoch", "epoch_step", "results", "history", "best_weights",
              "loader_states")
     state = {name: getattr(run, name) for name in names}

@@ -1,6 +1,24 @@
-# From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: fc79db47937d7c33
-"""Transformers: A stack of equal blocks that predicts the next token."""
+# From modules/source/15_transformers/transformers_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: f8a57aa0443f53ee
+"""Transformers: a GPT, a decoder-only language model, and what its training needs.
+
+What is here, in the order in which to read it:
+
+    GPT               token ids to logits: embedding, blocks, norm, head
+    TransformerBlock  attention, then feed_forward, each added to its input
+    init_gpt          the initial weights, as in GPT-2
+    text_batch, lm_loss, decay_groups  one step of training
+    held_out_bits, causality_leak      how good the model is; whether it looks ahead
+
+Attention is in core/attention.py; `generate` and its cache are in core/generation.py.
+
+>>> model = GPT(vocab_size=65, context=16, embed_dim=32, layers=2, num_heads=4)
+>>> x, y = text_batch(np.arange(200) % 65, 4, 16, np.random.default_rng(0))
+>>> loss = lm_loss(model, x, y)
+>>> loss.backward()
+>>> all(p.grad is not None for p in model.parameters())
+True
+"""
 
 import math
 
@@ -27,16 +45,11 @@ __all__ = [
 def feed_forward(embed_dim, hidden=None, dropout=0.0):
     """The feed-forward network of a transformer block: the same two layers for each token.
 
-    embed_dim  int: numbers per token, in and out
-    hidden     int: numbers per token in between; 4 * embed_dim if None
-    dropout    the probability of a Dropout layer at the end; with 0 there is no such layer
     returns    Sequential of Dense, GELU, Dense and, if dropout > 0, Dropout; it maps a Tensor
                of shape (..., embed_dim) to one of the same shape
 
     >>> feed_forward(8)
     Sequential(Dense(8, 32), GELU(), Dense(32, 8))
-
-    Source: Vaswani et al., Attention is all you need (2017), section 3.3, with GELU.
     """
     hidden = 4 * embed_dim if hidden is None else hidden
     layers = [Dense(embed_dim, hidden), GELU(), Dense(hidden, embed_dim)]
@@ -47,21 +60,10 @@ class TransformerBlock(Module):
     """A pre-norm transformer block: attention, then the feed-forward network. Each of them adds
     its result to its input.
 
-    embed_dim  int: numbers per token
-    num_heads  int: heads of the attention; a divisor of embed_dim
-    dropout    the probability of dropout: of attention weights, and of both branches' results
-    rotary     whether the attention rotates queries and keys by their positions
-    norm       the class of the two normalizations, called as norm(embed_dim)
-
-    .norm1, .attention, .norm2, .mlp   the layers, in order; attention is causal
-
     forward takes a Tensor of shape (batch, tokens, embed_dim) and returns one of that shape.
 
     >>> TransformerBlock(8, 2)(Tensor(np.ones((1, 3, 8), "float32"))).shape
     (1, 3, 8)
-
-    Source: Radford et al., Language models are unsupervised multitask learners (2019), section
-    2.3; Xiong et al., On layer normalization in the transformer architecture (2020), section 3.
     """
 
     def __init__(self, embed_dim, num_heads, dropout=0.0, rotary=False, norm=LayerNorm):
@@ -78,26 +80,7 @@ class TransformerBlock(Module):
 
 
 def init_gpt(model, rng=None):
-    """Initialize the weights of a stack of transformer blocks as nanoGPT does, in place.
-
-    model    a Module that contains L TransformerBlocks, L >= 1
-    rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
-    returns  None
-
-    Every parameter with two axes is drawn from the normal distribution with mean 0 and standard
-    deviation 0.02. In the last layer of a branch, `attention.out` and the second Dense of `mlp`
-    of every block, the standard deviation is 0.02 / sqrt(2 L). Biases become 0; the gains of
-    norms do not change. Write the numbers into the existing arrays, p.data[...] = ..., so that
-    the dtypes stay the same and an optimizer that holds the parameters sees the new values.
-
-    >>> block = TransformerBlock(32, 2)
-    >>> init_gpt(block, rng=0)
-    >>> [round(float(block.mlp[n].weights.data.std()), 3) for n in (0, 2)]
-    [0.02, 0.014]
-
-    Source: Radford et al. (2019), section 2.3, as nanoGPT reads it. (OpenAI's code for GPT-2
-    draws the positions with 0.01, and scales nothing.)
-    """
+    """Initialize the weights of a stack of transformer blocks as nanoGPT does, in place."""
     rng, parameters = generator(rng), model.named_parameters()
     blocks = sum(isinstance(part, TransformerBlock) for part in model.modules())
     for name, p in parameters:
@@ -111,22 +94,6 @@ def init_gpt(model, rng=None):
 class GPT(Module):
     """A language model: a stack of transformer blocks between an embedding and a head.
 
-    vocab_size  int: tokens in the vocabulary, V
-    context     int: the largest number of tokens in one input
-    embed_dim   int: numbers per token, D
-    layers      int: how many transformer blocks
-    num_heads   int: heads of the attention in each block
-    dropout     the probability of dropout: after the embeddings, and in each block
-    tie         whether the head is the embedding's own weight, transposed
-    rotary      whether each attention rotates queries and keys by their positions; then there
-                are no learned position embeddings
-
-    .embedding  Embedding(V, D)
-    .positions  Embedding(context, D); None if rotary
-    .blocks     list of TransformerBlocks
-    .norm       LayerNorm(D): the stream is normalized before the head
-    .head       None if tied; else Dense(D, V, bias=False)
-
     forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1. It returns a Tensor
     of shape (batch, tokens, V): at each position, the logits of the token after it. More than
     `context` tokens raise a ValueError that contains both numbers. For an id outside of the
@@ -134,9 +101,6 @@ class GPT(Module):
 
     >>> GPT(50, context=16, embed_dim=32, layers=2, num_heads=4)(np.array([[3, 1, 4]])).shape
     (1, 3, 50)
-
-    Source: Radford et al. (2019), section 2.3; Press, Wolf, Using the output embedding to
-    improve language models (2017), for the tied head.
     """
 
     def __init__(self, vocab_size, context, embed_dim, layers, num_heads, dropout=0.0, tie=True,
@@ -179,19 +143,10 @@ def text_batch(ids, batch, context, rng):
     """Random windows of a text, and the tokens that follow.
 
     ids      ndarray of ints, shape (n,): the text, n > context
-    batch    int: how many windows
-    context  int: tokens per window
-    rng      a NumPy Generator
     returns  (x, y), int ndarrays of shape (batch, context): y[b, t] is the token that follows
-             x[b, t] in the text. Every window, including the last one, is equally likely
+             x[b, t] in the text
 
     A text that is too short raises a ValueError that contains n and context.
-
-    >>> x, y = text_batch(np.arange(100, 104), 1, 3, np.random.default_rng(0))
-    >>> x, y
-    (array([[100, 101, 102]]), array([[101, 102, 103]]))
-
-    Source: Karpathy, nanoGPT (2022), get_batch.
     """
     if len(ids) <= context:
         raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
@@ -206,13 +161,7 @@ def lm_loss(model, x, y):
 
     model    maps ids of shape (batch, tokens) to logits of shape (batch, tokens, V)
     x, y     int arrays of shape (batch, tokens), as `text_batch` returns them
-    returns  Tensor of shape (); recorded
-
-    >>> model = GPT(50, 16, 32, 2, 4)
-    >>> lm_loss(model, np.array([[3, 1, 4]]), np.array([[1, 4, 1]])).shape
-    ()
-
-    Source: Bengio et al., A neural probabilistic language model (2003), section 2.
+    returns  Tensor of shape ()
     """
     return cross_entropy(model(x), y)
 
@@ -220,17 +169,8 @@ def lm_loss(model, x, y):
 def decay_groups(model, weight_decay):
     """The parameters of a model as two groups for an optimizer.
 
-    model         a Module
-    weight_decay  float: the weight decay of the first group
-    returns       [{"params": matrices, "weight_decay": weight_decay},
-                   {"params": all others, "weight_decay": 0.0}], both lists of Tensors in the
-                  order of `model.parameters()`. A matrix is a parameter with two axes or more
-                  that is not the weight of an Embedding
-
     >>> [len(group["params"]) for group in decay_groups(GPT(50, 16, 32, 1, 4), 0.1)]
     [4, 12]
-
-    Source: Karpathy, nanoGPT (2022), configure_optimizers, which also decays embeddings.
     """
     tables = {id(part.weight) for part in model.modules() if isinstance(part, Embedding)}
     matrices, others = [], []
@@ -244,14 +184,11 @@ def gelu_forward(x, saved):
     """The GELU of lesson 03 as one operation: 0.5 x (1 + t) with
     t = tanh(c (x + 0.044715 x^3)) and c = sqrt(2 / pi).
 
-    x        ndarray of floats, any shape; not changed
-    saved    dict; the function stores t in saved["tanh"], where `gelu_rule` reads it
+    x        ndarray of floats, any shape
     returns  ndarray of the same shape and dtype
 
     >>> gelu_forward(np.array([-1000.0, 0.0, 1000.0]), {}).tolist()
     [-0.0, 0.0, 1000.0]
-
-    Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2.
     """
     c = math.sqrt(2 / math.pi)
     t = x * x
@@ -268,16 +205,11 @@ def gelu_forward(x, saved):
 def gelu_rule(g, out, x, saved):
     """The vector-Jacobian product of `gelu_forward`.
 
-    g        ndarray: the upstream gradient
-    out      the result of gelu_forward
     x        its input, ndarray of the same shape
-    saved    {"tanh": ndarray}, as `gelu_forward` left it; not changed
     returns  ndarray of the shape and dtype of x: g times the derivative of GELU at x
 
     >>> gelu_rule(np.array([10.0]), None, np.array([0.0]), {"tanh": np.array([0.0])})
     array([5.])
-
-    Source: the product rule, and tanh' = 1 - tanh^2.
     """
     t, c = saved["tanh"], math.sqrt(2 / math.pi)
     inner = x * x  # becomes x times the derivative of what tanh was applied to
@@ -314,24 +246,8 @@ class GELU(Activation):
 def held_out_bits(model, ids, characters, stride=None):
     """Bits per character of a text that the model was not trained on.
 
-    model       a GPT, or another Module with `.context` that maps ids (batch, tokens) to logits
     ids         int array of shape (n,), n > model.context: the text
     characters  array of shape (V,): the number of characters of each token
-    stride      int >= 1: tokens from the start of one window to the next; context // 2 if None
-    returns     float: the bits of all scored tokens, divided by their characters
-
-    Windows of `context` inputs start at 0, stride, 2 stride, ..., as long as all their targets
-    are in the text. In each window, the last min(stride, half) targets are scored, where half
-    is context - context // 2: half of the context, rounded up. So each scored target has at
-    least half of the context before it, and no target is scored twice. The model is called in
-    evaluation mode, without recording a graph, and then returns to its earlier mode. It gets at
-    most 64 windows at a time.
-
-    >>> model = GPT(8, context=4, embed_dim=16, layers=1, num_heads=2)
-    >>> round(held_out_bits(model, np.arange(40) % 8, np.ones(8)))
-    3
-
-    Source: Hugging Face, Perplexity of fixed-length models; lesson 13 for bits per character.
     """
     context, ids, characters = model.context, np.asarray(ids), np.asarray(characters)
     stride = max(1, context // 2) if stride is None else stride
@@ -356,12 +272,6 @@ def causality_leak(model, ids):
 
     model    a Module that maps ids of shape (1, T) to logits of shape (1, T, V)
     ids      int array of shape (T,)
-    returns  float: the largest absolute change of a logit; 0.0 for a causal model
-
-    For each k from 0 to T - 2, replace every id after position k by (id + 1) % V, and compare
-    the logits at the positions up to k with the original ones. The result is nan when a change
-    is nan, and 0.0 when T is 1. The model is called in evaluation mode and then returns to its
-    earlier mode.
 
     >>> causality_leak(GPT(8, context=4, embed_dim=16, layers=1, num_heads=2), [0, 3, 1, 2])
     0.0
@@ -381,12 +291,8 @@ def causality_leak(model, ids):
 def parameters_of(vocab_size, context, embed_dim, layers, tie=True):
     """The number of parameters of GPT(vocab_size, context, embed_dim, layers, ...).
 
-    returns  int, computed from the four sizes without building a model
-
     >>> parameters_of(50257, 1024, 768, 12)
     124439808
-
-    Source: Radford et al. (2019), table 2, which says 117 million for this model by mistake.
     """
     block = 12 * embed_dim**2 + 13 * embed_dim
     tables = (vocab_size * (1 if tie else 2) + context) * embed_dim
@@ -396,14 +302,8 @@ def parameters_of(vocab_size, context, embed_dim, layers, tie=True):
 def flops_per_token(vocab_size, context, embed_dim, layers):
     """The floating-point operations of a forward pass, for each of `context` tokens.
 
-    returns  int: 2 for each weight of a matrix that a token is multiplied with, including the
-             head but no embeddings, biases or norms; and 4 * context * embed_dim per layer,
-             for the products of queries with keys and of attention weights with values
-
     >>> flops_per_token(50257, 1024, 768, 12)
     284812800
-
-    Source: Kaplan et al., Scaling laws for neural language models (2020), section 2.1.
     """
     weights = 12 * layers * embed_dim**2 + vocab_size * embed_dim
     return 2 * weights + 4 * layers * context * embed_dim

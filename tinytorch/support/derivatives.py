@@ -399,20 +399,18 @@ def in_steps(function, manager):
 
     @functools.wraps(function)
     def inside(*args, **options):
-        generator, step = function(*args, **options), (next,)
+        generator = function(*args, **options)
+        step, value = generator.send, None
         while True:
             with manager():
                 try:
-                    value = step[0](generator, *step[1:])
+                    result = step(value)
                 except StopIteration as end:
                     return end.value
             try:
-                step = (type(generator).send, (yield value))
-            except GeneratorExit:
-                generator.close()
-                raise
-            except BaseException as error:
-                step = (type(generator).throw, error)
+                step, value = generator.send, (yield result)
+            except BaseException as error:  # GeneratorExit, too: close() raises it here
+                step, value = generator.throw, error
 
     return inside
 

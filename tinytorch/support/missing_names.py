@@ -81,7 +81,7 @@ TENSOR = {  # what to write here, with {name} for the name without a last _: met
     "write x.data[...] = rng.uniform(low, high, x.shape)": "uniform_",
     "write x = x.{name}(...)": "relu_ sigmoid_ tanh_ exp_ sqrt_ squeeze_ unsqueeze_ detach_",
 }
-MODULE = {  # the same for methods of torch.nn.Module
+MODULE = {  # the same for methods of torch.nn.Module, and of GradScaler
     "write `with hook(module, f):`, of tinytorch.interpret; record and changed take paths": ""
     "register_forward_hook register_forward_pre_hook register_full_backward_hook",
     "write self.name = module, or setattr(self, name, module)": "add_module register_module",
@@ -92,6 +92,7 @@ MODULE = {  # the same for methods of torch.nn.Module
     "networks are float32 or float64: leave {name}() out": "half bfloat16",
     "the course has no compiler: leave it out": "compile",
     "write Sequential(*net, layer), or a ModuleList": "append extend insert",
+    "to clip, multiply max_norm by scaler.get_scale(): step() divides the gradients": "unscale_",
 }
 RENAMED = {  # arguments of PyTorch and their names here
     "dim": "axis",

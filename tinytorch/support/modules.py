@@ -554,3 +554,19 @@ def cast_to(x, weights, name="a layer"):
         warned.append(name)
         warn_user(CAST_MESSAGE.format(name=name))
     return x.float() if is_tensor(x) else x.astype(np.float32)
+
+
+class Activation(NumPyNames):
+    """An activation function as an object. A subclass defines `forward(x)`; its attributes are its
+    settings."""
+
+    def __call__(self, x):
+        return self.forward(x)
+
+    def parameters(self):
+        """The Tensors that training changes: none."""
+        return []
+
+    def __repr__(self):
+        settings = ", ".join(f"{name}={value}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({settings})"

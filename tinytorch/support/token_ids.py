@@ -63,6 +63,10 @@ def check_logits(logits):
     """`logits`, a Tensor or array of shape (..., V). ValueError, with the row, when a row has no
     largest finite number: a token cannot be chosen by it."""
     array = logits if isinstance(logits, np.ndarray) else logits.data
+    if not array.shape[-1:] or not array.shape[-1]:
+        raise ValueError(
+            f"logits are one number for each token of the vocabulary, not of shape {array.shape}"
+        )
     largest = np.maximum.reduce(array, axis=-1)
     if not np.isfinite(largest).all():
         wrong = np.argwhere(~np.isfinite(largest))
@@ -91,8 +95,11 @@ def usable_p(dtype, p):
 
     >>> usable_p(np.dtype("float32"), 0.8) < 0.8, usable_p(np.dtype("float32"), 1)
     (True, 1)
+    >>> bool(np.float32(usable_p(np.dtype("float32"), 1e-99)))
+    True
     """
-    return p * (1 - 4 * float(np.finfo(dtype).eps)) if 0 < p < 1 else p
+    limits = np.finfo(dtype)
+    return max(p * (1 - 4 * float(limits.eps)), float(limits.tiny)) if 0 < p < 1 else p
 
 
 def one_row(ids):
@@ -107,6 +114,23 @@ def one_row(ids):
             f"ids must have shape (T,), not {ids.shape}\ndecode one row at a time: decode(ids[0])"
         )
     return ids.tolist()
+
+
+def check_text(text):
+    """Raise ValueError, with the place, for a text that has no UTF-8 bytes. Python reads one from a
+    file name or from JSON: in place of half a character it has a number called a lone surrogate.
+    TypeError for what is no str.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a text is a str, not {type(text).__name__}")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{text[error.start]!r} at position {error.start} is half of a character, so the text "
+            'has no UTF-8 bytes\nto replace all such halves, write text.encode("utf-8", '
+            '"replace").decode()'
+        ) from None
 
 
 def check_vocabulary(merges, special_tokens):
@@ -130,6 +154,7 @@ def check_vocabulary(merges, special_tokens):
             raise ValueError(f"the merge {pair} has the id {new}: its parts need smaller ids")
     used = {}
     for name, number in special_tokens.items():
+        check_text(name)
         if name == "":
             raise ValueError("a special token cannot be the empty text")
         if number < 256 + len(merges) or number in used:

@@ -515,20 +515,21 @@ def right_chapters(lesson: Lesson, rights: list[Variant]) -> list[tuple[str, str
 
 
 def check_doctests(entry: Entry, scratch: ScratchRoots) -> Finding:
-    """Whether the examples in the docstrings of the exported module are true."""
+    """Whether the examples in the docstrings of the exported cells are true."""
     source = entry.declared.source
     with scratch.borrow(source.text) as (copy, _):
         export.write_module(copy, export.current(copy, cells.read(copy.script)).whole())
         code = (
-            "import doctest, importlib; "
-            f"m = importlib.import_module('{entry.root.package}.{entry.declared.module}');"
-            "r = doctest.testmod(m); print(r.attempted, r.failed)"
+            "import importlib, pathlib, sys; from tito.author.examples import run_examples; "
+            "module = importlib.import_module(sys.argv[2]); "
+            "print(*run_examples(pathlib.Path(sys.argv[1]), module))"
         )
-        printed, problem = run_python(["-c", code], copy.root.path)
+        module = f"{entry.root.package}.{entry.declared.module}"
+        printed, problem = run_python(["-c", code, str(copy.script), module], copy.root.path)
     if problem:
         return Finding(entry.name, "doctests true", 1, 0, [problem])
     *report, last = printed.strip().split("\n")
-    attempted, failed = map(int, last.split())
+    failed, attempted = map(int, last.split())
     examples = sum(
         len(doctest.DocTestParser().get_examples(cell.source)) for cell in source.exported
     )

@@ -1,8 +1,8 @@
 """Build a lesson's module in the package from its exported cells.
 
-The text of the cells is unchanged, except that imports move to the top and solution markers and
-directives are removed. Each line of the module has a reference to its line in the lesson, so that
-errors can be reported with lines of the lesson.
+The text of the cells is unchanged, except that imports move to the top, solution markers and
+directives are removed, and docstrings are shortened. Each line of the module has a reference to
+its line in the lesson, so that errors can be reported with lines of the lesson.
 """
 
 import ast
@@ -22,6 +22,7 @@ from tito.errors import WorkError
 from tito.lesson import cells
 from tito.lesson.checks import IMPORTS
 from tito.lesson.course import Entry
+from tito.lesson.docstrings import DROPPED, shorten
 from tito.lesson.lesson_format import MARK, Exercise, Lesson
 from tito.lesson.outcome import UNWRITTEN, LeftOut, clean
 
@@ -36,7 +37,6 @@ TOP = re.compile(r"(?![\s#)\]}]|$|(?:else|elif|except|finally)\b)")
 NAMED = re.compile(r"^(?:async )?(?:def|class) +(\w+)|^(\w+)(?: *:[^=\n]+)? *=(?!=)", re.M)
 IMPORTED = re.compile(r"^(?:from +[\w.]+ +)?import +([\w., ]*\w)", re.M)
 MOST_DAMAGE = 10  # statements of a cell that Python cannot read; then the cell is left out
-DROPPED = "\0"  # in place of a line of such a statement
 
 
 Place = tuple[cells.Cell, int]  # a cell, and the line in it, from 0
@@ -92,7 +92,8 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
     relative  what the first line names as its origin
     package   the name of the package, so that its imports are a separate group
 
-    A cell that is not valid Python is left out. Raises TitoError when no cell is exported.
+    The first text with which a cell begins is the docstring. What is not valid Python is left out.
+    Raises TitoError when no cell is exported.
     """
     if not source.exported:
         raise WorkError(
@@ -100,24 +101,23 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
             f"`tito reset {declared.name}` brings the starting version back.",
         )
     imports, names = list[Import](), list[str]()
-    body, damage = list[Row](), list[Damage]()
+    about, body, damage = list[Row](), list[Row](), list[Damage]()
     for cell in _without_stubs(source, declared):
         tree, unread, found = _read(source, cell)
         damage += found
+        about = about or _take_docstring(cell, tree, unread)
         own_imports, others, lines = _split(cell, tree.body, unread)
         imports += own_imports
         if "export" in cell.directives:
             names += [name for node in others for name in defined(node) if name[0] != "_"]
         if lines:
             body += [("", None), ("", None)] * bool(body) + lines
-    rows = _head(declared, imports, names, package) + body
-    text = "\n".join(line for line, _ in rows) + "\n"
-    first = relative
-    if not relative.startswith("#"):
-        first = f"# From {relative} by `tito export`; edit that file, not this one."
+    about = about or [(f'"""{declared.title}: {declared.summary.rstrip(".")}."""', None)]
+    lines = about + _head(imports, names, package) + body
+    text = "\n".join(line for line, _ in lines) + "\n"
     return ExportedModule(
-        f"{first}\n# checksum: {_checksum(text)}\n{text}",
-        [None, None, *(place for _, place in rows)],
+        f"{_first_line(relative)}\n# checksum: {_checksum(text)}\n{text}",
+        [None, None, *(place for _, place in lines)],
         declared,
         source,
         [problem for problem, _ in damage],
@@ -209,10 +209,25 @@ def _place(cell: cells.Cell, name: str = "") -> str:
 # The lines of the module.
 
 
-def _head(declared: Lesson, imports: list[Import], names: list[str], package: str) -> list[Row]:
-    """The lines of a module above the cells: docstring, imports, `__all__`."""
-    head: list[Row] = [(f'"""{declared.title}: {declared.summary.rstrip(".")}."""', None)]
-    head += [("", None), *_import_rows(imports, package)]
+def _first_line(relative: str) -> str:
+    if relative.startswith("#"):
+        return relative
+    return f"# From {relative} by `tito export`, docstrings shortened; edit that file."
+
+
+def _take_docstring(cell: cells.Cell, tree: ast.Module, unread: dict[int, str]) -> list[Row]:
+    """The lines of the text with which a cell begins, if any; they are DROPPED in the cell."""
+    if ast.get_docstring(tree) is None:
+        return []
+    node, lines = tree.body.pop(0), cell.source.split("\n")
+    rows = range(node.lineno - 1, node.end_lineno or 0)
+    unread |= dict.fromkeys(rows, DROPPED)
+    return [(lines[n], (cell, n)) for n in rows]
+
+
+def _head(imports: list[Import], names: list[str], package: str) -> list[Row]:
+    """The lines of a module between its docstring and the cells: imports, `__all__`."""
+    head: list[Row] = [("", None), *_import_rows(imports, package)]
     head += [(row, None) for row in _all_rows(list(dict.fromkeys(names)))]
     return head
 
@@ -239,10 +254,12 @@ def _split(
             left_out |= set(range(node.lineno - 1, node.end_lineno or 0))
         else:
             others.append(node)
+    texts = cell.source.split("\n")
+    new = unread | shorten(body, texts)
     lines: list[Row] = [
-        (unread.get(n, text), (cell, n))
-        for n, text in enumerate(cell.source.split("\n"))
-        if n not in left_out and not MARK.match(text) and unread.get(n, text) != DROPPED
+        (new.get(n, text), (cell, n))
+        for n, text in enumerate(texts)
+        if n not in left_out and not MARK.match(text) and new.get(n, text) != DROPPED
     ]
     while lines and not lines[0][0].strip():
         lines.pop(0)

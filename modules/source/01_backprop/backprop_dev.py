@@ -15,8 +15,8 @@ import math
 import random
 
 from tinytorch.core.descent import numerical_gradient
-from tinytorch.support.graph_drawing import graph_of_values
 from tinytorch.support.scalars import Scalar, as_float, real_power, unknown_derivatives
+from tinytorch.support.svg import graph_of_values
 
 # %% tags=["payoff"]
 from tinytorch.pictures.backprop import draw_boundary, make_rings, train_in_numpy

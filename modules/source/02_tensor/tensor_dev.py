@@ -11,6 +11,26 @@
 # %% tags=["payoff"]
 #| default_exp core.tensor
 #| export
+"""Tensor: arrays with shapes, strides and dtypes, which can record how they were computed.
+
+What is here, in the order in which to read it:
+
+    Tensor           .data is a NumPy array; .grad, .requires_grad and .creator are for autograd
+    apply            every operation: run a NumPy function, wrap the result, record it
+    broadcast_shape  which shapes fit together; matmul_shape says it for matrix products
+    var, transpose   functions that are written with operations
+
+The operators and most methods only call `apply`, as in apply(np.matmul, x, y) for `x @ y`; they
+are in support/tensor_methods.py. Gradients are computed in core/autograd.py.
+
+>>> images, W = Tensor([[0.0, 1.0], [1.0, 1.0]]), Variable([[1.0, -2.0], [3.0, 0.5]])
+>>> scores = maximum(images @ W + 1, 0)
+>>> scores
+Tensor([[4. , 1.5],
+        [5. , 0. ]], requires_grad=True)
+>>> scores.shape, scores.creator.op is np.maximum
+((2, 2), True)
+"""
 import math  # noqa: F401
 
 import numpy as np

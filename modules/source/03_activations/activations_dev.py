@@ -13,9 +13,10 @@
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, where
-from tinytorch.support.activations import (  # noqa: F401
-    Activation, gelu, numerical_derivative, sigmoid, tanh)
 from tinytorch.support.missing_names import numpy_names
+from tinytorch.support.modules import Activation
+from tinytorch.support.tensor_functions import (  # noqa: F401
+    gelu, numerical_derivative, sigmoid, tanh)
 
 # %% tags=["payoff"]
 from tinytorch.pictures.activations import draw_decision_boundary
@@ -252,7 +253,7 @@ for corner, output, affine in zip(corners, relu(Tensor(corners) @ w1 + b1) @ w2 
 # %% [markdown]
 # ## Sigmoid, tanh and GELU
 #
-# Three more activation functions are given, in `tinytorch/support/activations.py`:
+# Three more activation functions are given, in `tinytorch/support/tensor_functions.py`:
 #
 # - $\mathrm{sigmoid}(x) = 1 / (1 + e^{-x})$ maps every number into the interval from 0 to 1, so
 #   its result can be used as a probability.

@@ -29,11 +29,32 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 # %%
 #| default_exp core.autograd
 #| export
+"""Autograd: reverse-mode automatic differentiation of what tensors compute.
+
+What is here, in the order in which to read it:
+
+    derivative         adds an operation to the table, with one rule for each input
+    arithmetic_rules   the rules of + - * /; other rules are further down: sum_rule, matmul_vjp
+    topological_order  the results that a loss was computed from, each before its inputs
+    propagate          one step: from the gradient of a result to the gradients of its inputs
+    grad               the backward pass: propagate through all results in that order
+    backward           the method of Tensor: calls grad, and stores the gradients in .grad
+    no_grad, Function  compute without recording; an operation with your own rule
+
+The graph is recorded by `apply` in core/tensor.py; rules that no lesson teaches are in
+support/derivatives.py.
+
+>>> x = Variable([1.0, 2.0, 3.0])
+>>> loss = (x * x).sum()
+>>> loss.backward()
+>>> x.grad
+array([2., 4., 6.], dtype=float32)
+"""
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable, apply, operand
 from tinytorch.support import derivatives
-from tinytorch.support.graph_drawing import draw_graph
+from tinytorch.support.svg import draw_graph
 
 # %% [markdown]
 # ## Recording operations

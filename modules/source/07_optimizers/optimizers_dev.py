@@ -19,9 +19,9 @@ import numpy as np
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.arguments import check_number, check_parameters
 from tinytorch.support.modules import clear_gradients
-from tinytorch.support.parameter_groups import (FlatStep, check_groups, matching_state,
-                                                parameter_state)
-from tinytorch.support.schedules import LambdaLR, LinearLR, LRScheduler, SequentialLR, StepLR
+from tinytorch.support.optimizers import (FlatStep, LambdaLR, LinearLR, LRScheduler,
+                                          SequentialLR, StepLR, check_groups, matching_state,
+                                          parameter_state)
 
 # %% tags=["payoff"]
 from tinytorch.pictures.optimizers import draw_curves, draw_directions, draw_paths, linear_path
@@ -1055,7 +1055,7 @@ for kind in (SimpleAdamW, AdamW):
     print(f"{kind.__name__}: {seconds * 1e6:.0f} us for {len(params)} parameters")
 
 # %% [markdown]
-# The code of `FlatStep` is in `tinytorch/support/parameter_groups.py`. PyTorch's `foreach=True`
+# The code of `FlatStep` is in `tinytorch/support/optimizers.py`. PyTorch's `foreach=True`
 # is the same idea.
 #
 # ## Look back

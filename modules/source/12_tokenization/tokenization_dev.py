@@ -17,9 +17,10 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-# Given: check_vocabulary refuses a faulty vocabulary, one_row turns ids into a list of int, the
-# other two read and write files.
-from tinytorch.support.token_ids import check_vocabulary, one_row, read_file, write_file
+# Given: the first two refuse a text without UTF-8 bytes and a faulty vocabulary, one_row turns
+# ids into a list of int, the others read and write files.
+from tinytorch.support.token_ids import (check_text, check_vocabulary, one_row, read_file,
+                                         write_file)
 
 # %% tags=["payoff"]
 from tinytorch.pictures.tokenization import PIECES, draw_tokens
@@ -478,6 +479,7 @@ print(Counter(pieces).most_common(8))
 #| export
 def count_words(text, special_tokens=()):
     """{the bytes of a word, as a tuple: how often it occurs}, without special tokens."""
+    check_text(text)
     parts = [text]
     for special in sorted(special_tokens, key=len, reverse=True):
         # part.split is the method of str, not our function `split`
@@ -736,6 +738,7 @@ class Tokenizer:
         Raises ValueError if `allowed_special` contains a name that this tokenizer does not
         have; the message contains the name.
         """
+        check_text(text)
         if allowed_special == "all":
             allowed_special = self.special_tokens
         elif isinstance(allowed_special, str):

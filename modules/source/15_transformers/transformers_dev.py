@@ -11,6 +11,25 @@
 # %% tags=["payoff"]
 #| default_exp core.transformers
 #| export
+"""Transformers: a GPT, a decoder-only language model, and what its training needs.
+
+What is here, in the order in which to read it:
+
+    GPT               token ids to logits: embedding, blocks, norm, head
+    TransformerBlock  attention, then feed_forward, each added to its input
+    init_gpt          the initial weights, as in GPT-2
+    text_batch, lm_loss, decay_groups  one step of training
+    held_out_bits, causality_leak      how good the model is; whether it looks ahead
+
+Attention is in core/attention.py; `generate` and its cache are in core/generation.py.
+
+>>> model = GPT(vocab_size=65, context=16, embed_dim=32, layers=2, num_heads=4)
+>>> x, y = text_batch(np.arange(200) % 65, 4, 16, np.random.default_rng(0))
+>>> loss = lm_loss(model, x, y)
+>>> loss.backward()
+>>> all(p.grad is not None for p in model.parameters())
+True
+"""
 import math
 
 import numpy as np

@@ -42,6 +42,7 @@ import numpy as np
 
 from tinytorch.core.profiling import race, ratio_interval
 from tinytorch.core.tensor import Tensor
+from tinytorch.support.missing_names import NumPyNames
 from tinytorch.support.worker_processes import SharedMemory, Worker, make_backward
 
 # %% [markdown]
@@ -1057,7 +1058,7 @@ figure = plot_gradients(g)
 
 # %% The gradient scaler exercise="grad-scaler"
 #| export
-class GradScaler:
+class GradScaler(NumPyNames):
     """Dynamic loss scaling.
 
     scale            float: the first factor

@@ -21,8 +21,8 @@ def test_the_module_holds_the_exported_cells_with_imports_on_top(small_course):
     text = built(small_course.lesson("numbers")).text
     assert (
         text.split("\n")[0]
-        == "# From modules/source/01_numbers/numbers_dev.py by `tito export`; edit that file, not"
-        " this one."
+        == "# From modules/source/01_numbers/numbers_dev.py by `tito export`, docstrings shortened;"
+        " edit that file."
     )
     assert (
         text.split("\n", 2)[2]
@@ -57,6 +57,15 @@ def _given(x):
     return math.floor(triple(x))
 '''
     )
+
+
+def test_a_text_at_the_top_of_the_first_cell_is_the_docstring(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    edit(entry, "import math", '"""Numbers.\n\n>>> double\n"""\nimport math')
+    module = built(entry)
+    assert module.text.split("\n")[2:7] == ['"""Numbers.', "", ">>> double", '"""', ""]
+    assert module.place(3).endswith('"""Numbers.')
+    assert module.text.count("Numbers") == 1
 
 
 def test_the_package_s_own_imports_stand_last(small_course):
