@@ -1142,6 +1142,6 @@ figure = draw_bytes(methods, size_of(model))
 # its default reduction also divides by the number of classes.
 
 # %% [markdown] tags=["answer"]
-# 1. With the same mask, yours has the smallest error of the outputs that there is: it solves for
-#    all remaining weights of a column together. The loop moves only the rows below, so a row
-#    that it has passed cannot compensate for a weight that is removed later.
+# 1. For a given mask, yours has the smallest possible error of the outputs: it solves for all
+#    remaining weights of a column together. The loop moves only the rows below, so a row that it
+#    has passed cannot compensate for a weight that is removed later.
