@@ -1,5 +1,5 @@
 # From modules/source/02_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 2695733ad1a87cee
+# checksum: 7a7a77f09f05d87f
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import math
@@ -136,6 +136,9 @@ ndarray, FLOAT32 = np.ndarray, np.dtype(np.float32)
 
 def run(op, arrays, options):
     """The result of op(*arrays, **options), an ndarray."""
+    if type(arrays) is not tuple and hasattr(arrays, "__next__"):
+        raise TypeError("run got a generator, which can be read only once: make a tuple of it, "
+                        "tuple(...)")
     try:
         out = op(*arrays, **options) if options else op(*arrays)
     except (ValueError, IndexError, TypeError, RecursionError) as error:
