@@ -320,11 +320,10 @@ class Recorder:
         """Where the package's functions are that these checks call."""
         codes: set[CodeType] = set()
         sys.setprofile(lambda frame, event, argument: codes.add(frame.f_code))
-        for _ in checks:
-            pass
+        list(checks)
         sys.setprofile(None)
-        own = (code for code in codes if self.finder.holds(code.co_filename))
-        return [{"file": code.co_filename, "line": code.co_firstlineno} for code in own]
+        own = [code for code in codes if self.finder.holds(code.co_filename)]
+        return [{"file": c.co_filename, "line": c.co_firstlineno, "code": None} for c in own]
 
     def _keep_warning(
         self, message: Any, category: type[Warning], *place: Any, **options: Any

@@ -409,8 +409,7 @@ def place_of(
         return None, None
     cell, offset = origin
     number = cell.number if source.is_notebook else None
-    path, code = entry.relative(source.path), frame.get("code")
-    return cell, Place(path, cell.line + offset, number, code)
+    return cell, Place(entry.relative(source.path), cell.line + offset, number, frame["code"])
 
 
 def short(text: str, entry: Entry) -> str:
@@ -444,11 +443,7 @@ def _explain_unrun(test: LessonTest, checks: list[CheckOutcome]) -> None:
 
 def _find_causes(test: LessonTest, checks: list[CheckOutcome]) -> None:
     """Say of the checks that cannot be right yet which exercise they wait for."""
-    failing = [
-        check
-        for check in checks
-        if not check.passed and check.status != "not run" and not check.unwritten
-    ]
+    failing = [c for c in checks if c.status not in ("passed", "not run") and not c.unwritten]
     for check in failing:
         if check.exercise in test.stubs:
             check.status, check.unwritten = "unwritten", check.exercise
@@ -460,8 +455,7 @@ def _find_causes(test: LessonTest, checks: list[CheckOutcome]) -> None:
         if not check.unwritten and check.arose in (None, check.exercise)
     }
     for check in failing:
-        raised = check.status in ("error", "timeout") and not check.unwritten
-        if raised and check.exercise != check.arose:
+        if not check.unwritten and check.status != "failed" and check.exercise != check.arose:
             check.waits = check.arose if check.arose in wrong else None
     # What is wrong with an exercise is said first: before the errors that follow from it in the
     # checks themselves, and before its polish checks, which earn no points.

@@ -275,11 +275,10 @@ class Lesson:
         """
         out: list[str] = []
         lines = self.source.text.split("\n")
-        hinted = {exercise.name for exercise in self.exercises if exercise.hints}
         stuck = {
-            text.number: STUCK.format(lesson=self.name, exercise=cell.exercise)
-            for text, cell in with_tasks(self.source)
-            if cell.exercise in hinted
+            text.number: STUCK.format(lesson=self.name, exercise=name)
+            for text, name in with_tasks(self.source)
+            if self.exercise(name).hints
         }
         line = 1
         for cell in self.source.cells:
@@ -356,12 +355,12 @@ class Lesson:
         return head + "".join(f"\n# %% {name}\n{text}\n" for name, text in solved.items())
 
 
-def with_tasks(source: cells.Source) -> Iterator[tuple[cells.Cell, cells.Cell]]:
-    """(the last text above it, its cell) of each exercise to write: the text ends with its task."""
+def with_tasks(source: cells.Source) -> Iterator[tuple[cells.Cell, str]]:
+    """(the last text above it, its name) of each exercise to write: the text ends with its task."""
     text = None
     for cell in source.cells:
         if cell.exercise and text:
-            yield text, cell
+            yield text, cell.exercise
         if cell.task or cell.given or cell.checks:
             text = None
         elif cell.kind == "markdown":

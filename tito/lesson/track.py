@@ -102,7 +102,7 @@ def view(
     dropped = {name for name in asked if names == given or f"{lesson}-{name}" not in keep}
     if not given and not dropped:
         return chapter, checks, hints
-    tasks = {text for text, cell in with_tasks(chapter) if cell.exercise in given}
+    tasks = {text for text, name in with_tasks(chapter) if name in given}
 
     def of_chapter(cell: Cell, rows: Rows) -> Rows:
         if cell.checks in given or cell.question in dropped:
