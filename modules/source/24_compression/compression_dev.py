@@ -1143,5 +1143,5 @@ figure = draw_bytes(methods, size_of(model))
 
 # %% [markdown] tags=["answer"]
 # 1. For a given mask, yours has the smallest possible error of the outputs: it solves for all
-#    remaining weights of a column together. The loop moves only the rows below, so a row that it
-#    has passed cannot compensate for a weight that is removed later.
+#    remaining weights of a column together. The loop moves only the rows below, so a row that
+#    it has passed cannot compensate for a weight that is removed later.
