@@ -23,6 +23,15 @@ def chapter_up_to(lesson, number):
     return source.text
 
 
+@pytest.mark.parametrize("name", ["whole", *COURSE.all_tracks])
+def test_the_text_above_an_exercise_says_whether_it_is_given(name):
+    for entry in COURSE.on_tracks([name]).lessons:
+        text, written = entry.declared.released, len(entry.declared.exercises)
+        assert len(re.findall(r"\*\*Task\.|\*\*Task \(", text)) == written, entry.name
+        assert text.count("# **Task, given.**") == len(entry.declared.given), entry.name
+        assert text.count("# Stuck? `tito hint ") == written, entry.name
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LESSONS)
 def test_no_check_of_an_exercise_runs_a_later_exercise(name):

@@ -274,11 +274,18 @@ def _run_suites(request: Request, names: dict[str, Any], finder: FreshFinder, em
     exported = {name: names[name] for name in course.names if name in names}
     late = 0
     for suite, space in ((course, exported), (own, names)):
+        failed: set[str] = set()
         recorder = Recorder(request["seconds"], finder)
         process = finder.is_learners, recorder.record, request["package"]
         for event in run_checks(suite, space, request["ids"], *process):
             if event["event"] == "check":
                 event |= {"output": cut(recorder.output.text()), "warnings": recorder.warnings}
+                section = event["id"].partition(".")[0]
+                if event["status"] in ("failed", "error") and not request["first_only"]:
+                    if failed - {section}:  # it may follow from another: run it once more
+                        again = run_checks(suite, space, [event["id"]], *process)
+                        event["called"] = recorder.called_by(again)
+                    failed.add(section)
             emit(event)
             late += event.get("status") == "timeout"
             wrong = event.get("status", "passed") != "passed"
@@ -308,6 +315,15 @@ class Recorder:
             raise RuntimeError("your code raises KeyboardInterrupt") from None
         finally:
             warnings.showwarning = self.show_warning
+
+    def called_by(self, checks: Iterator[Event]) -> list[Event]:
+        """Where the package's functions are that these checks call."""
+        codes: set[CodeType] = set()
+        sys.setprofile(lambda frame, event, argument: codes.add(frame.f_code))
+        list(checks)
+        sys.setprofile(None)
+        own = [code for code in codes if self.finder.holds(code.co_filename)]
+        return [{"file": c.co_filename, "line": c.co_firstlineno, "code": None} for c in own]
 
     def _keep_warning(
         self, message: Any, category: type[Warning], *place: Any, **options: Any

@@ -5,7 +5,6 @@ course declares, each that earns points passed, and no demonstration of the less
 of the checks in the learner's file have no effect, because the course's copy runs (`runner.py`).
 """
 
-import ast
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -25,7 +24,7 @@ JSON_KEYS = (
     "lesson number verdict reason points max_points source sha256 seconds checks own_checks"
     " answers notes"
 ).split()
-OWN_KEYS = ("unwritten", "waits", "arose")  # of a check, and not in JSON
+OWN_KEYS = ("unwritten", "waits", "arose", "called")  # of a check, and not in JSON
 # {what ended the import: the verdict}
 IMPORT_VERDICTS = {"timeout": "timed out", "memory": "out of memory"}
 
@@ -59,8 +58,10 @@ class CheckOutcome(outcome.Outcome):
     unwritten  the exercise that it waits for because that is not written yet
     waits      the exercise that it waits for: its error arises in the code of that exercise, which
                fails its own checks; or in the check itself, after a check of the same exercise said
-               what is wrong; or it is a polish check of an exercise with wrong values
+               what is wrong; or it is a polish check of an exercise with wrong values; or it called
+               code of that exercise, which is above its own and is wrong
     arose      the innermost exercise in whose code its error arose
+    called     the exercises whose code it called, where that was recorded
     """
 
     where: Place | None = None
@@ -68,6 +69,7 @@ class CheckOutcome(outcome.Outcome):
     unwritten: str | None = None
     waits: str | None = None
     arose: str | None = None
+    called: frozenset[str] = frozenset()
 
     @property
     def wrong(self) -> bool:
@@ -344,6 +346,8 @@ def _record(test: LessonTest, check: CheckOutcome, event: Event) -> None:
     check.where, check.arose = _where(test, event["frames"], check.exercise)
     if check.where and check.status == "error" and not event.get("missing"):
         check.message += _lower_place(test, event["frames"])
+    places = (place_of(frame, test.modules, test.entry)[0] for frame in event.get("called", ()))
+    check.called = frozenset(f"{test.entry.name}-{cell.exercise}" for cell in places if cell)
     check.output = event["output"]
     for warning in event["warnings"] if not check.passed else ():
         where, _ = _where(test, warning["frames"], check.exercise)
@@ -439,11 +443,7 @@ def _explain_unrun(test: LessonTest, checks: list[CheckOutcome]) -> None:
 
 def _find_causes(test: LessonTest, checks: list[CheckOutcome]) -> None:
     """Say of the checks that cannot be right yet which exercise they wait for."""
-    failing = [
-        check
-        for check in checks
-        if not check.passed and check.status != "not run" and not check.unwritten
-    ]
+    failing = [c for c in checks if c.status not in ("passed", "not run") and not c.unwritten]
     for check in failing:
         if check.exercise in test.stubs:
             check.status, check.unwritten = "unwritten", check.exercise
@@ -455,7 +455,7 @@ def _find_causes(test: LessonTest, checks: list[CheckOutcome]) -> None:
         if not check.unwritten and check.arose in (None, check.exercise)
     }
     for check in failing:
-        if not check.unwritten and check.status == "error" and check.exercise != check.arose:
+        if not check.unwritten and check.status != "failed" and check.exercise != check.arose:
             check.waits = check.arose if check.arose in wrong else None
     # What is wrong with an exercise is said first: before the errors that follow from it in the
     # checks themselves, and before its polish checks, which earn no points.
@@ -468,38 +468,13 @@ def _find_causes(test: LessonTest, checks: list[CheckOutcome]) -> None:
             failed.add(check.exercise)
         elif check.status == "error" and not check.where and check.exercise in failed:
             check.waits = check.exercise
-    causes = _causes(test, wrong) if wrong else {}
+    blamed: list[str] = []  # of the exercises above that are wrong, the first is the cause
     for check in failing:
         if not check.unwritten and not check.waits:
-            check.waits = causes.get(check.exercise)
-
-
-def _causes(test: LessonTest, wrong: set[str]) -> dict[str, str]:
-    """{exercise: the wrong exercise, above it in the chapter, whose functions it calls}, also
-    through others: while that exercise is wrong, this one cannot be judged.
-    """
-    definers: dict[str, str] = {}  # {function: the exercise that defines it}
-    causes: dict[str, str] = {}
-    for cell in test.source.cells:
-        counts = cell.exercise and cell is test.source.cell(cell.exercise)
-        if not (counts and (tree := cells.tree_or_none(cell.source))):
-            continue
-        called = [
-            definers[node.id]
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Name) and node.id in definers
-        ]
-        name = f"{test.entry.name}-{cell.exercise}"
-        blamed = [
-            exercise if exercise in wrong else causes[exercise]
-            for exercise in called
-            if exercise in wrong or exercise in causes
-        ]
-        if blamed:
-            causes[name] = causes.get(blamed[0], blamed[0])
-        functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
-        definers |= {function.name: name for function in functions}
-    return causes
+            above = (e for e in blamed if e in check.called and e != check.exercise)
+            check.waits = next(above, None)
+            if not check.waits and check.exercise in wrong & wrong_values:
+                blamed.append(check.exercise)
 
 
 # The verdict on the lesson: (verdict, reason, excerpt).

@@ -16,6 +16,7 @@ accepts every file that is not damaged.
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -282,9 +283,13 @@ class Lesson:
         """
         out: list[str] = []
         lines = self.source.text.split("\n")
-        hinted = {exercise.name for exercise in self.exercises if exercise.hints}
+        stuck = {
+            text.number: STUCK.format(lesson=self.name, exercise=name)
+            for text, name in with_tasks(self.source)
+            if self.exercise(name).hints
+        }
         line = 1
-        for cell, following in zip(self.source.cells, [*self.source.cells[1:], None]):
+        for cell in self.source.cells:
             first = cell.line - cell.gap  # its `# %%` line
             end = cell.line + len(cell.source.split("\n"))
             out += lines[line - 1 : first - 1]
@@ -293,10 +298,8 @@ class Lesson:
             if "answer" in cell.tags and cell.kind == "code":
                 rows[cell.gap :] = cell.code.split("\n")
             out += without_solution(self.name, cell, rows)
-            if cell.kind == "markdown" and not cell.question and following:
-                words = STUCK.format(lesson=self.name, exercise=following.exercise)
-                if following.exercise in hinted and words not in cell.source:
-                    out += ["#", f"# {words}"]
+            if stuck.get(cell.number, "") not in cell.source:
+                out += ["#", f"# {stuck[cell.number]}"]
         if self.source.cells[-1].kind == "markdown":
             lines[-1:] = ["", "# %%", "# your experiments", ""]
         return "\n".join(out + lines[line - 1 :])
@@ -358,6 +361,18 @@ class Lesson:
         solved = {exercise.name: exercise.cell.source.strip() for exercise in self.exercises}
         solved |= {f"[markdown] {one.name}": cells.comment(one.sample) for one in self.questions}
         return head + "".join(f"\n# %% {name}\n{text}\n" for name, text in solved.items())
+
+
+def with_tasks(source: cells.Source) -> Iterator[tuple[cells.Cell, str]]:
+    """(the last text above it, its name) of each exercise to write: the text ends with its task."""
+    text = None
+    for cell in source.cells:
+        if cell.exercise and text:
+            yield text, cell.exercise
+        if cell.task or cell.given or cell.checks:
+            text = None
+        elif cell.kind == "markdown":
+            text = cell
 
 
 def without_solution(lesson: str, cell: cells.Cell, lines: list[str]) -> list[str]:

@@ -21,7 +21,7 @@ from tito import settings
 from tito.errors import UsageError, suggest
 from tito.lesson import cells
 from tito.lesson.cells import Cell, Source
-from tito.lesson.lesson_format import HEADING, MARK
+from tito.lesson.lesson_format import HEADING, MARK, with_tasks
 
 FILE, WHOLE = "tracks.toml", "whole"
 NAME = re.compile(r"[a-z][a-z-]*")
@@ -102,8 +102,7 @@ def view(
     dropped = {name for name in asked if names == given or f"{lesson}-{name}" not in keep}
     if not given and not dropped:
         return chapter, checks, hints
-    below = zip(chapter.cells, chapter.cells[1:])
-    tasks = {text for text, cell in below if cell.exercise in given and text.kind == "markdown"}
+    tasks = {text for text, name in with_tasks(chapter) if name in given}
 
     def of_chapter(cell: Cell, rows: Rows) -> Rows:
         if cell.checks in given or cell.question in dropped:

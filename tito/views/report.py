@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -199,7 +199,8 @@ def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
     wrong = [check for check in verdict.checks_run + verdict.own_checks if check.wrong]
     notes = [check for check in wrong if check.exercise and not check.max_points]
     wrong = [check for check in wrong if check not in notes] or notes
-    groups = _in_order(wrong, report.changed)
+    shown = [replace(check, message=_shortened(check.message, verdict.reason)) for check in wrong]
+    groups = _in_order(shown, report.changed)
     unwritten = [check.unwritten for check in verdict.checks_run if check.unwritten]
     if unwritten and not wrong:
         if around.needed and unwritten[0] not in verdict.places:
@@ -229,6 +230,13 @@ def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
     if others := [checks[0] for exercise, checks in groups.items() if exercise not in in_full]:
         parts += [Text(), *(line for check in others for line in _short_failure(check))]
     return parts
+
+
+def _shortened(message: str, reason: str) -> str:
+    """A check's message without why code is left out, where the reason at the end says it."""
+    what, _, why = message.partition(": ")
+    is_said = " left out: " in why and f"{why[:1].upper()}{why[1:]}" in reason
+    return f"{what}: see the end" if is_said else message
 
 
 def _same_error(checks: list[CheckOutcome]) -> list[list[CheckOutcome]]:
@@ -292,6 +300,8 @@ def _sum(verdict: Verdict, around: Around) -> list[RenderableType]:
         f"{count(len(verdict.checks), 'check')}, {verdict.seconds:.2f} s"
     )
     word, style, reason = _conclusion(verdict, passed)
+    if code := verdict.excerpt.partition("\n")[0]:  # it is shown below
+        reason = reason.replace(f": {code[:80]}: ", ": ", 1)
     first, *more = [reason, verdict.remedy, figures] if reason else [figures, verdict.remedy]
     lines: list[RenderableType] = [Text()]
     lines.append(Pieces([Text.assemble((word, f"bold {style}"), f"  {first}")]))

@@ -4,7 +4,9 @@
 import math
 import random
 
-from checking import equal, refused, result_of
+import numpy as np
+
+from checking import equal, expect, refused, result_of, shown
 
 
 def near(got, wanted, tolerance=1e-12):
@@ -12,6 +14,12 @@ def near(got, wanted, tolerance=1e-12):
     return len(got) == len(wanted) and all(
         abs(a - b) < tolerance for a, b in zip(got, wanted, strict=True)
     )
+
+
+def close(found, wanted, case, cause=""):
+    """Assert that numbers are within 1e-12 of the wanted ones, and that none of them is nan."""
+    expect(found, wanted, case, cause, near=1e-12)
+    assert np.isfinite(wanted).all(), f"{case} should be a number, yours is {shown(found)}"
 
 
 def recorded_as(out, op, x):
@@ -65,7 +73,7 @@ def data_of(parts):
     return [float(part.data) for part in parts]
 
 
-def difference(f, at, i, step=1e-5):
+def central_difference(f, at, i, step=1e-5):
     """The central difference of f(*at) with respect to number i."""
     up, down = list(at), list(at)
     up[i] += step
@@ -145,7 +153,9 @@ def test_gradients_of_the_inputs_by_hand():
         ("a", "two paths lead from a to L, over e and over g; their contributions add up"),
     ]:
         case = f"the derivative of L with respect to {name}"
-        equal(float(got[name]), difference(result, at, "abcd".index(name), 0.5), case, why)
+        equal(
+            float(got[name]), central_difference(result, at, "abcd".index(name), 0.5), case, why
+        )
 
 
 # %% learner-side
@@ -593,7 +603,7 @@ def test_backward_agrees_with_finite_differences():
     values = [Value(number) for number in at]
     f(*values).backward()
     for i, value in enumerate(values):
-        right = difference(f, at, i)
+        right = central_difference(f, at, i)
         assert abs(grad(value) - right) < 1e-6 * max(1, abs(right)), (
             f"the derivative with respect to input {i}: a central difference gives "
             f"{right:.6f}, backward() gives {grad(value):.6f}"
@@ -758,7 +768,9 @@ def test_steps_of_other_losses():
                 f"at {before} the loss is {wanted}, yours is {got}"
             )
             for i, p in enumerate(parameters):
-                right = before[i] - rate * difference(lambda *n: function(*n, 4.0), before, i)
+                right = before[i] - rate * central_difference(
+                    lambda *n: function(*n, 4.0), before, i
+                )
                 assert abs(float(p.data) - right) < 1e-5 * max(1, abs(right)), (
                     f"rate {rate}: parameter {i}, {before[i]}, should become {right}, "
                     f"yours is {p.data}"
@@ -999,17 +1011,14 @@ def test_a_neuron_is_tanh_of_a_weighted_sum_plus_bias():
         cause = "compute with Values only: `self.b` and not `self.b.data`, and `s.tanh()` of "
         is_value(out, "the output of a neuron", cause + "their sum `s` and not `math.tanh(s)`")
         causes = {
-            total - b: ": the bias is missing",
-            math.tanh(total - b): ": the bias is missing",
-            total: f": with nonlin={nonlin}, apply tanh",
-            math.tanh(total): f": with nonlin={nonlin}, return the sum itself, without tanh",
+            "the bias is missing": math.tanh(total - b) if nonlin else total - b,
+            f"with nonlin={nonlin}, apply tanh": total,
+            f"with nonlin={nonlin}, return the sum itself, without tanh": math.tanh(total),
+            "the bias is missing, and tanh is for nonlin=True only": math.tanh(total - b),
+            "the bias and tanh are missing": total - b,
         }
-        found = float(out.data)
-        cause = next((text for wrong, text in causes.items() if abs(found - wrong) < 1e-12), "")
-        assert abs(found - right) < 1e-12, (
-            f"with nonlin={nonlin}, w={w}, b={b} and x={x} the output should be {right}, yours "
-            f"is {found}{cause}"
-        )
+        case = f"with nonlin={nonlin}, w={shown(w)}, b={shown(b)} and x={x} the output"
+        close(float(out.data), right, case, causes)
         equal(after, [0.5, -1.5, 2.0], "the inputs afterwards")
 
 
@@ -1031,9 +1040,7 @@ def test_inputs_that_are_values_get_a_gradient():
     out.backward()
     for i in (0, 1):
         right = float(neuron.w[i].data) * (1 - float(out.data) ** 2)
-        assert abs(grad(x[i]) - right) < 1e-12, (
-            f"the gradient of input {i} should be {right}, yours is {x[i].grad}"
-        )
+        close(grad(x[i]), right, f"the gradient of input {i}")
 
 
 # %% neuron hidden points=1
@@ -1053,16 +1060,14 @@ def test_neurons_with_other_weights_and_inputs():
                 right, local = math.tanh(right), 1 / math.cosh(right) ** 2
             out = neuron(x)
             assert isinstance(out, Value) and abs(float(out.data) - right) < 1e-12, (
-                f"weights {numbers[:nin]}, bias 0.7, inputs {plain}, nonlin={nonlin}: {right}, "
-                f"yours gives {out!r:.60}"
+                f"weights {numbers[:nin]}, bias 0.7, inputs {plain}, nonlin={nonlin}: "
+                f"{shown(right)}, yours gives {out!r:.60}"
             )
             out.backward()
             got = grads(*neuron.w, neuron.b, shared)
             expected = [local * v for v in (*plain, 1.0, sum(numbers[:nin:2][:2]))]
-            assert near(got, expected), (
-                f"the gradients of {nin} weights, the bias and the shared input should be "
-                f"{expected}, yours are {got}"
-            )
+            case = f"the list of gradients of {nin} weights, the bias and the shared input"
+            close(got, expected, case)
 
 
 # %% learner-side
@@ -1095,10 +1100,9 @@ def test_the_outputs_of_each_layer_are_the_inputs_of_the_next():
     for layer in net.layers:
         x = [math.tanh(total) for total in layer_outputs(layer, x)]
     got = data_of(net([0.5, -1.0, 0.25]))
-    assert len(x) == 2 and near(got, x), (
-        f"the outputs should be {x}, yours are {got}: each layer takes the outputs of the "
-        "layer before it, and applies tanh"
-    )
+    cause = "each layer takes the outputs of the layer before it, and applies tanh"
+    close(got, x, "the list of outputs", cause)
+    equal(len(x), 2, "the number of outputs")
     is_value(MLP(2, [1, 1])([0.5, -0.5]), "a single output")
 
 
@@ -1166,10 +1170,8 @@ def test_networks_of_other_sizes():
             row = row if linear and n == len(nouts) - 1 else [math.tanh(v) for v in row]
         out = net(given)
         got = data_of([out] if isinstance(out, Value) else out)
-        assert near(got, row, 1e-9), (
-            f"MLP({nin}, {nouts}, linear_output={linear}) of {given}: {row} expected, "
-            f"yours gives {got}"
-        )
+        case = f"MLP({nin}, {nouts}, linear_output={linear}) of {given}: the list of outputs"
+        expect(got, row, case, near=1e-9)
     networks = [seeded_network(4, [1, 5, 2], seed) for seed in (3, 3, 4)]
     one, again, other = [data_of(network.parameters()) for network in networks]
     assert one == again and not set(one) & set(other) and len(set(one)) == 27, (

@@ -146,6 +146,13 @@ arrays += (x.data if isinstance(x, Tensor) else x,)
 #- out = wrap(run(op, arrays, options))
 out = wrap(run(op, *arrays, **options))
 
+# %% apply mistake generator: Makes a generator instead of a tuple.
+#> run got a generator, which can be read only once: make a tuple of it
+#- arrays = ()
+#- for x in inputs:
+#-     arrays += (operand(x),)
+arrays = (operand(x) for x in inputs)
+
 # %% apply mistake result-copied: Makes the result with Tensor(...), which copies it, so that
 # x.T and x[0] no longer share memory with x.
 #> the result should share memory with x; yours is a copy

@@ -354,6 +354,9 @@ ndarray, FLOAT32 = np.ndarray, np.dtype(np.float32)
 
 def run(op, arrays, options):
     """The result of op(*arrays, **options), an ndarray."""
+    if type(arrays) is not tuple and hasattr(arrays, "__next__"):
+        raise TypeError("run got a generator, which can be read only once: make a tuple of it, "
+                        "tuple(...)")
     try:
         out = op(*arrays, **options) if options else op(*arrays)
     except (ValueError, IndexError, TypeError, RecursionError) as error:

@@ -214,7 +214,6 @@ houses = np.stack([house(), np.roll(house(), -6, axis=1)])[:, None]
 maps = conv2d_loops(houses, weights, np.zeros(2, "float32"))
 figure = draw_maps([houses[0, 0], *maps[0], houses[1, 0], *maps[1]],
                    ["house", *list(kernels)[:2], "shifted house", "shifted map", "shifted map"])
-# caption: When the image is shifted, its feature maps are shifted by as much.
 # alt: Above, the house with its maps of horizontal and vertical edges. Below, the house shifted
 # to the left; its two maps are the maps above, shifted by as much.
 
@@ -222,7 +221,6 @@ figure = draw_maps([houses[0, 0], *maps[0], houses[1, 0], *maps[1]],
 # The maps are shifted by the same 6 pixels.
 #
 # The loops are slow. Predict the time for 32 images of 28 by 28 pixels and 8 kernels of 5 by 5.
-# (The code measures one and multiplies by 32.)
 
 # %% tags=["answer"]
 from timeit import repeat
@@ -486,9 +484,8 @@ draw_col2im((4, 4), kernel_size=(3, 3), pixel=(1, 1))
 
 # %% [markdown]
 # By the multivariable chain rule, the gradient of a pixel is the sum of the gradients of its
-# copies: 2 for the middle pixel of three, and 4 for pixel (1, 1) in the drawing.
-#
-# This operation is called *col2im*, and in PyTorch *fold*.
+# copies: 2 for the middle pixel of three, and 4 for pixel (1, 1) in the drawing. This operation
+# is called *col2im*.
 #
 # **Task.** Write `col2im`. It has the structure of `im2col`, but in the loop it adds the
 # columns to the patches of an image. `crop_padding(x, padding)` is given: it returns a view of
@@ -726,14 +723,13 @@ print(f"Conv2d(3, 8, 5): fan_in {3 * 5 * 5}, fan_out {8 * 5 * 5}")
 # %%
 draw_max_pool([[1, 3, 2, 0], [4, 2, 1, 1], [0, 0, 5, 6], [2, 1, 7, 3]], kernel_size=(2, 2),
               g=[[10, 20], [30, 40]])
-# caption: Only the largest number of a window gets a gradient.
 # alt: A 4 by 4 input in four windows; their maxima are 4, 2, 2 and 7. Below, the upstream
 # gradient 10, 20, 30, 40; each number goes to the place of the maximum, all others get 0.
 
 # %% [markdown]
 # Zeros as padding would be wrong for max pooling: if all inputs are negative, a zero of the
-# padding would be the maximum. The padding must never be the maximum, so here it is $-\infty$.
-# A large negative number such as -1e9 is not enough, because an input may be smaller.
+# padding would be the maximum. So here the padding is $-\infty$; a number such as -1e9 is not
+# enough, because an input may be smaller.
 #
 # **Task.** Write `max_pool2d_forward`. `pad_images(x, padding, value)` pads with any value.
 # After that you only need `patches`; do not make an array that holds all windows.
@@ -1139,16 +1135,14 @@ for name, net in nets.items():
 # Max pooling over the whole map then keeps *whether* a stroke was found and discards *where*.
 # Its few errors are rising strokes in the lower right corner, because their kernels look for
 # the stroke in their upper left, and at the right edge no window can begin that far right. With
-# two more columns of noise at the right, the network makes no errors. These are its kernels:
+# two more columns of noise at the right, the network makes no errors. Several of its kernels
+# look like a stroke: blue (positive) along a line, red (negative) beside it.
 
 # %%
 conv = nets["convolutional"][0]
 figure = draw_maps([*conv.weights.data[:, 0]], columns=4)
 # alt: Eight learned kernels of 5 by 5 in red and blue. Several show a blue line: level, upright
 # or slanting, with red beside it.
-
-# %% [markdown]
-# Several kernels look like a stroke: blue (positive) along a line, red (negative) beside it.
 
 # %% [markdown] question="mixed-pixels" points=4
 # **Question.** The function `mixed` puts the 144 pixels of each image into another order. The
@@ -1248,3 +1242,9 @@ keep_freed_memory()
 #    `torch.nn.functional.unfold` and `fold`; the gradients `torch.nn.grad.conv2d_weight` and
 #    `conv2d_input`. PyTorch's `dilation=d` puts the weights of a kernel d pixels apart; your
 #    functions do not have it. Which of your lines would it change?
+
+# %% [markdown] tags=["answer"]
+# 1. Two layers: 2 · 16 · 16 · 9 = 4,608 weights. One layer: 16 · 16 · 25 = 6,400. The FLOPs for
+#    a pixel have the same ratio. The two can have an activation function between them.
+# 3. A pixel gets the sum of the weights that have multiplied it: all 25 in the middle, one in a
+#    corner. With a padding of 2, nine weights have multiplied the pixel in a corner.

@@ -206,10 +206,8 @@ figure = plot_lines({"one layer": train(layers=1)[1], "two layers": losses}, "st
 # layers it is soon a little lower, and between steps 100 and 200 it falls to almost 0.
 
 # %% [markdown]
-# One layer learns little more than which tokens are in the sequence. Two layers are soon a
-# little ahead. Then, from about step 100 to step 200, their loss falls from 3 nats to almost 0.
-#
-# Something has formed in the larger model. What?
+# One layer learns little more than which tokens are in the sequence. With two, the loss falls
+# from 3 nats to almost 0, from about step 100 to step 200. What has formed in this model?
 
 # %% [markdown]
 # ## Hooks
@@ -497,7 +495,6 @@ print(f"induction scores {induction_score(patterns(model, x)[1], x).round(2)}, "
 figure = plot_lines({"loss / ln 64": np.array(losses) / np.log(64),
                      "previous token, layer 0": (steps, previous),
                      "induction, layer 1": (steps, induction)}, "step", "score, relative loss")
-# caption: The loss falls when the two heads appear.
 # alt: Three curves over 300 steps. The loss, divided by ln 64, falls slowly, and from step 100
 # to 200 to almost 0. The score of the best previous-token head in layer 0 and the induction
 # score in layer 1 stay near 0 at first, and rise while the loss drops, the latter to about 1.
@@ -507,8 +504,7 @@ figure = plot_lines({"loss / ln 64": np.array(losses) / np.log(64),
 # score rises faster. The score of layer 0 stays below one half because the mean also contains
 # the later copies, where this layer does not look at the token before.
 #
-# So the network has an induction head, and the head appeared when the loss dropped. But all of
-# this is correlation, because a network could also have these heads without using them.
+# But all of this is correlation: a network could also have these heads without using them.
 #
 # ## Changing a result
 #
@@ -1185,11 +1181,9 @@ for layer, P in enumerate(patterns(riddle, x)):
 
 # %% [markdown]
 # The same data, the same architecture, a loss near 0, and no induction head: all scores are
-# below 0.2, and in the first model both heads of layer 1 have more than 0.9. "The loss is low,
-# so there is an induction head" is wrong. What does this model do? You have all the tools to
-# find out. `patch_map(riddle)` is a good start. Then look at the patterns of *one* sequence
-# with period 20, as in that map: a mean over many sequences hides the distance. Remember which
-# periods the task has, and test both models on others.
+# below 0.2, and in the first model both heads of layer 1 have more than 0.9. Begin with
+# `patch_map(riddle)`. Then look at the patterns of *one* sequence with period 20, as in that
+# map: a mean over many sequences hides the distance. Then test both models on other periods.
 
 # %% [markdown] question="which-circuit" points=6
 # **Question.** Which circuit solves the task in the model that was trained with `lr=1e-2`?
@@ -1237,7 +1231,7 @@ for layer, P in enumerate(patterns(riddle, x)):
 # ## Look back
 #
 # 1. In the corrupt run of the patch map, change position 10 instead of 9. Which three cells do
-#    you expect for the first model? The answer differs from the first map in one row.
+#    you expect for the first model?
 # 2. Fit the probe for quotation marks on 20 windows, and measure it on the same 20 windows. How
 #    much higher is the accuracy, and why?
 # 3. Train *one* layer with a fixed period, `repeated(rng, 32, 48, 64, 16, 16)`. Its loss falls
@@ -1248,3 +1242,9 @@ for layer, P in enumerate(patterns(riddle, x)):
 # output); what it returns replaces the output. `register_forward_pre_hook` does the same for
 # inputs. Both stay until `handle.remove()`. TransformerLens (`run_with_cache`,
 # `run_with_hooks`) and nnsight offer our `record` and `changed` for published models.
+
+# %% [markdown] tags=["answer"]
+# 1. Position 10 before layer 0, position 10 after it, and the last one after layer 1. Only the
+#    first row differs from the first map: the token at 10 is the one that is read.
+# 3. No: it looks a fixed distance back. On sequences with another period its loss is about 11
+#    nats, and that of the model with two layers stays near 0.

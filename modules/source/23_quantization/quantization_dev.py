@@ -12,7 +12,6 @@ from tinytorch.pictures.quantization import (
 
 texts = rounded_texts("Mr. Knightley", [32, 8, 4, 2], tokens=22)
 draw_texts({f"{bits} bits": text for bits, text in texts.items()})
-# caption: With 4 bits per weight words break, with 2 bits there are none.
 # alt: Four texts that begin with "Mr. Knightley", each word in a box. With 32 and 8 bits no
 # word is hatched, with 4 bits one of eleven, with 2 bits two of three.
 
@@ -553,8 +552,7 @@ check("quantize-model")
 # ## The size of a model
 #
 # A count of the bits per weight leaves out scales, biases and norms. The honest number is the
-# sum of the bytes of all arrays that are stored. Our GPT uses its table of embeddings twice:
-# for the embeddings and as its head. Because the table is stored once, it must be counted once.
+# sum of the bytes of all stored arrays. Our GPT uses one table of embeddings twice.
 #
 # **Task.** Write `size_of`. `traverse(model)` from lesson 04 yields (path, object) for each
 # Module and each Tensor in a model, and for an object that occurs twice only once.
@@ -1078,7 +1076,6 @@ window = test_ids[None, :64]
 times = milliseconds([lambda version=version: version(window) for version in versions.values()])
 figure = draw_triangle({name: (size_of(version) / 1000, exact + loss_in_bits(version), time)
                         for (name, version), time in zip(versions.items(), times)})
-# caption: With NumPy, quantization saves memory, not time.
 # alt: Bars for float32, 8 bits, and mixed precision with GPTQ. Size: 548, 146 and 92 kB. Bits
 # per character: nearly equal. Milliseconds for a window of 64 tokens: float32 is the shortest.
 
@@ -1243,8 +1240,11 @@ for bits in (8, 4, 3, 2):
 # 3. Which distribution of bits over the layers do you find that lies below the lowest of the
 #    four curves? Choose it with training text, and measure it once on the test text.
 #
-# PyTorch 2.13 has the same parts, `torch.quantize_per_tensor` and the observers and
-# `quantize_dynamic` of `torch.ao.quantization`, but both are deprecated: their successor is
-# `quantize_` of *torchao*. `torch.fake_quantize_per_tensor_affine` has the straight-through
-# estimator. PyTorch's int8 range begins at -128. GPTQ and packed 4-bit weights are in *torchao*
-# and *GPTQModel*. The format `q4_0` of *llama.cpp* has 4.5 real bits, as our groups of 32.
+# PyTorch 2.13 has `torch.quantize_per_tensor`, and the observers and `quantize_dynamic` of
+# `torch.ao.quantization`; their successor is `quantize_` of *torchao*. The straight-through
+# estimator is in `torch.fake_quantize_per_tensor_affine`, GPTQ in *torchao* and *GPTQModel*.
+# The format `q4_0` of *llama.cpp* has 4.5 real bits, as our groups of 32.
+
+# %% [markdown] tags=["answer"]
+# 1. Scales for groups need neither. GPTQ needs the inputs of the layers, but no labels. Mixed
+#    precision and training need labels, which a text contains. Try what needs no training.

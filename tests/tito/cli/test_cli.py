@@ -315,11 +315,15 @@ def test_a_syntax_error_is_shown_with_its_line_and_costs_what_depends_on_it(smal
     edit(entry, "return double(x) + x", "return (x")
     line = entry.script.read_text(encoding="utf-8").split("\n").index("    return (x") + 1
     out, _ = tito(small_workspace, "test", "numbers", code=1)
-    words = f"are left out: line {line}: return (x: SyntaxError: '(' was never closed."
+    words = f"are left out: line {line}: SyntaxError: '(' was never closed."
     assert words in " ".join(out.split()) and "    return (x\n           ^\n" in out
+    assert out.count("was never closed") == out.count("return (x") == 1
     (value,) = json.loads(tito(small_workspace, "test", "numbers", "--json", code=1)[0])
     assert (value["verdict"], value["points"]) == ("partly right", 4)
-    assert words in value["reason"] and value["first"]["where"]["line"] == line
+    assert (
+        words.replace("Syn", "return (x: Syn") in value["reason"]
+        and value["first"]["where"]["line"] == line
+    )
     out, err = tito(small_workspace, "export", "numbers", code=1)
     assert f"numbers_dev.py:{line}: syntax error: '(' was never closed" in out + err
     assert "def double" in entry.module_path.read_text(encoding="utf-8")

@@ -398,6 +398,17 @@ def test_a_call_that_another_exercise_rightly_refuses_is_the_callers_mistake(ent
     ]
 
 
+@pytest.mark.parametrize(
+    "triple, waits",
+    [("globals()['double'](x) + x", "numbers-double"), ("x + x", None)],
+    ids=["by another way than its name", "not at all"],
+)
+def test_a_wrong_value_waits_for_the_wrong_exercise_that_its_check_called(entry, triple, waits):
+    change(entry, "twice = x + x", "twice = x")
+    edit(entry, "double(x) + x", triple)
+    assert [c.waits for c in verdict_on(entry).checks] == [None, None, waits]
+
+
 def test_two_exercises_that_fail_in_each_other_are_both_told(entry):
     change(entry, "twice = x + x", "twice = x.nothing if type(x) is list else triple((x,))")
     edit(entry, "return double(x) + x", "return x.nothing if type(x) is tuple else double([x])")
