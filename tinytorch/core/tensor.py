@@ -1,5 +1,5 @@
 # From modules/source/02_tensor/tensor_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: ed3abda83ac2d0d2
+# checksum: d33cdd71f3db3685
 """Tensor: arrays with shapes, strides and dtypes, which can record how they were computed.
 
 What is here, in the order in which to read it:
@@ -132,6 +132,9 @@ ndarray, FLOAT32 = np.ndarray, np.dtype(np.float32)
 
 def run(op, arrays, options):
     """The result of op(*arrays, **options), an ndarray."""
+    if type(arrays) is not tuple and hasattr(arrays, "__next__"):
+        raise TypeError("run got a generator, which can be read only once: make a tuple of it, "
+                        "tuple(...)")
     try:
         out = op(*arrays, **options) if options else op(*arrays)
     except (ValueError, IndexError, TypeError, RecursionError) as error:
