@@ -348,11 +348,7 @@ def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) 
     result.joined += [id for id, *_ in entry.declared.given if id in now]
     result.given += [id for id, *_ in new.given if id in was]
     target = Entry(plan.root, new.folder)
-    kept = entry.script.with_name(ASIDE)
-    text = (files.read(kept) or b"").decode("utf-8", "replace")
-    for id in result.joined:
-        if f"# {id}, of edition" in text:
-            result.earlier[id] = kept.relative_to(plan.root.path).as_posix()
+    result.earlier |= _earlier(entry, result.joined)
     side = notebook_sync.choose(entry, record)
     file = entry.script if side == "script" else entry.notebook
     if new.folder != entry.folder:
@@ -383,6 +379,13 @@ def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) 
             place = target.script.relative_to(plan.root.path).as_posix()
             module = export.build(source, new, place, plan.root.package).whole()
             changes[entry.module_path] = module.text.encode("utf-8")
+
+
+def _earlier(entry: Entry, joined: list[str]) -> dict[str, str]:
+    """{exercise to write again: the file with the code of it that was set aside}."""
+    path = entry.script.with_name(ASIDE)
+    text = (files.read(path) or b"").decode("utf-8", "replace")
+    return {id: entry.relative(path) for id in joined if f"# {id}, of edition" in text}
 
 
 def _plan_move(entry: Entry, target: Entry, changes: dict[Path, bytes | None]) -> None:

@@ -194,11 +194,8 @@ def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
     Failures are grouped by exercise; exercises whose code changed come first.
     """
     verdict = report.verdict
-    # Every wrong check needs an explanation; of the exercises to write, the first is enough. Those
-    # that cost no points wait until nothing else is wrong.
-    wrong = [check for check in verdict.checks_run + verdict.own_checks if check.wrong]
-    notes = [check for check in wrong if check.exercise and not check.max_points]
-    wrong = [check for check in wrong if check not in notes] or notes
+    # Every wrong check needs an explanation; of the exercises to write, the first is enough.
+    wrong = _wrong(verdict)
     shown = [replace(check, message=_shortened(check.message, verdict.reason)) for check in wrong]
     groups = _in_order(shown, report.changed)
     unwritten = [check.unwritten for check in verdict.checks_run if check.unwritten]
@@ -237,6 +234,13 @@ def _shortened(message: str, reason: str) -> str:
     what, _, why = message.partition(": ")
     is_said = " left out: " in why and f"{why[:1].upper()}{why[1:]}" in reason
     return f"{what}: see the end" if is_said else message
+
+
+def _wrong(verdict: Verdict) -> list[CheckOutcome]:
+    """The wrong checks; those that cost no points only if nothing else is wrong."""
+    wrong = [check for check in verdict.checks_run + verdict.own_checks if check.wrong]
+    notes = [check for check in wrong if check.exercise and not check.max_points]
+    return [check for check in wrong if check not in notes] or notes
 
 
 def _same_error(checks: list[CheckOutcome]) -> list[list[CheckOutcome]]:
