@@ -8,7 +8,7 @@ from commands import tito
 from tito.author.scratch import ScratchRoots
 from tito.learn import runner
 from tito.learn.process import Process
-from tito.lesson import cells, course
+from tito.lesson import cells, course, track
 
 COURSE = course.installed_course().whole
 LESSONS = [entry.name for entry in COURSE.lessons]
@@ -28,7 +28,7 @@ def test_the_text_above_an_exercise_says_whether_it_is_given(name):
     for entry in COURSE.on_tracks([name]).lessons:
         text, written = entry.declared.released, len(entry.declared.exercises)
         assert len(re.findall(r"\*\*Task\.|\*\*Task \(", text)) == written, entry.name
-        assert text.count("# **Task, given.**") == len(entry.declared.given), entry.name
+        assert text.count(f"# {track.GIVEN_TASK}") == len(entry.declared.given), entry.name
         assert text.count("# Stuck? `tito hint ") == written, entry.name
 
 

@@ -27,6 +27,7 @@ FILE, WHOLE = "tracks.toml", "whole"
 NAME = re.compile(r"[a-z][a-z-]*")
 COMMENT = "# Given on this track. To write it yourself: tito reset {}"
 TASK = re.compile(r"\*\*Task( \(optional\))?\.\*\*")
+GIVEN_TASK = "**Given. The task was:**"
 HINT = re.compile(r"(?ms)^## (\S+)[ \t]*$.*?(?=^## |\Z)")
 Rows = list[str]
 
@@ -109,7 +110,7 @@ def view(
             return []
         if cell.exercise in given:
             return _as_given(f"{lesson}-{cell.exercise}", cell, rows)
-        return [TASK.sub("**Task, given.**", row) for row in rows] if cell in tasks else rows
+        return [TASK.sub(GIVEN_TASK, row) for row in rows] if cell in tasks else rows
 
     def of_checks(cell: Cell, rows: Rows) -> Rows:
         return [] if cell.title.partition(" ")[0] in given else rows

@@ -24,7 +24,7 @@ def test_a_view_has_given_code_in_place_of_an_exercise(tracked):
     ) in viewed.source.text
     assert "    twice = x + x\n    return twice\n" in viewed.released
     assert "SOLUTION" not in viewed.released and 'check("double")' not in viewed.released
-    assert "**Task, given.** Write `double`." in viewed.released
+    assert f"{track.GIVEN_TASK} Write `double`." in viewed.released
     assert "**Task.** Write `triple`." in viewed.released
     assert "# The checks of lesson 01, by exercise." in viewed.checks_source.text  # above the first
     assert "test_double" not in viewed.released_checks
