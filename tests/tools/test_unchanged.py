@@ -51,6 +51,5 @@ def test_a_change_of_the_library_concerns_the_lessons_above_it(small_course, pas
     passed()
     first, second = small_course.lessons[:2]
     module = second.module_path
-    module.parent.mkdir(parents=True)
     module.write_text("# other code\n", encoding="utf-8")
     assert first.name not in names(small_course) and second.name in names(small_course)
