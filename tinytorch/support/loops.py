@@ -477,9 +477,9 @@ def interpreted(program, loops, arrays):
     scope, shapes = dict(PYTHON_SCOPE), shapes_of(program.outputs)
     exec(loops.source(), scope)
     given = [list(np.ravel(x).astype("float64")) for x in arrays]
-    out = [[0.0] * math.prod(shape) for shape in shapes]
+    out = [[math.nan] * math.prod(shape) for shape in shapes]  # as new memory, not set
     with np.errstate(all="ignore"):
-        scope["program"](*given, *out, [0.0] * (loops.size // 4))
+        scope["program"](*given, *out, [math.nan] * (loops.size // 4))
     return [np.reshape(x, shape).astype("float32") for x, shape in zip(out, shapes)]
 
 

@@ -193,6 +193,8 @@ def loops_compute(program, case, cause="", seed=1, near=1e-5):
         case,
         {
             "is not defined": "each step defines its variable before others read it",
+            "cannot access local variable 'i": "an index is used outside of its loop",
+            "access local variable": "each step defines its variable before others read it",
             "out of range": "look at the loops: print(Loops(program, PYTHON).source())",
         },
         (Exception,),
@@ -418,8 +420,13 @@ def rewritten(program, name):
     unchanged = as_list(old) == before and all(
         node.inputs == inputs for node, inputs in inputs_before
     )
-    same_arguments = new.arguments == old.arguments
-    return as_list(new), unchanged, calls, any(got_old), same_arguments
+    return as_list(new), unchanged, calls, any(got_old), new.arguments == old.arguments
+
+
+def keeps_old_nodes():
+    """Whether a program that `rewrite` made has Nodes of the old one among its steps."""
+    old, names = built(([[2]], [["exp", ["a0"], {}], ["neg", ["t0"], {}]], ["t1", "t0"]))
+    return any(node in names for node in rewrite(old, lambda node: node).nodes)
 
 
 def ruled(rule, op, inputs, options=None, dtype="float32", twice=False):
@@ -784,13 +791,13 @@ def test_operators_record_steps():
 
 
 def test_a_reduction_is_recorded_with_its_options():
-    steps, dtype, shape = traced_steps("add.reduce(x, axis=1)", (2, 3))
-    found = [steps[0][0], steps[0][2].get("axis"), len(steps)] if steps else steps
-    cause = (
-        "np.add itself was recorded: for the method 'reduce' the operation is np.add.reduce"
-        if found and found[0] == "add"
-        else "pass the options to self.record"
+    steps, dtype, shape = result_of(
+        lambda: traced_steps("add.reduce(x, axis=1)", (2, 3)),
+        "np.add.reduce(x, axis=1)",
+        "for the method 'reduce' the operation is np.add.reduce, not np.add",
     )
+    found = [steps[0][0], steps[0][2].get("axis"), len(steps)] if steps else steps
+    cause = "pass the options to self.record"
     equal(found, ["sum", 1, 1], "name, axis and number of the steps of np.add.reduce", cause)
     equal(shape, (2,), "the shape of np.add.reduce(x, axis=1) for x of (2, 3)", cause)
     steps, _, shape = traced_steps("maximum.reduce(x, axis=0, keepdims=True)", (2, 3))
@@ -861,8 +868,8 @@ def test_the_text_computes_the_same_numbers():
             case,
             {
                 "is not defined": "is it deleted before its last use, or has it no line?",
-                "referenced before": "is it deleted before its last use?",
-                "invalid syntax": "look at the text: print(straight(program)[0])",
+                "cannot access local": "is it deleted before its last use?",
+                "": "look at the text: print(straight(program)[0])",
             },
             (Exception,),
         )
@@ -886,13 +893,17 @@ def test_each_step_is_a_line():
 
 def test_arrays_are_deleted_right_after_their_last_use():
     lines, *_ = straight_of(SOFTMAX, numbers(2, 3))
-    deleted = {}
-    for n, line in enumerate(lines):
+    deleted, latest = {}, ""
+    for line in lines:
         if line.startswith("del "):
             for name in line[4:].split(","):
-                deleted.setdefault(name.strip(), []).append(lines[n - 1].split(" = ")[0])
+                deleted.setdefault(name.strip(), []).append(latest)
+        else:
+            latest = line.split(" = ")[0]
     case = "{result: the line after which it is deleted} for softmax"
     wanted = {"t0": ["t1"], "t1": ["t2"], "t2": ["t4"], "t3": ["t4"]}
+    arguments = [name for name in deleted if name[0] == "a"]
+    assert not arguments, f"yours deletes {arguments}: arguments belong to the caller"
     cause = "each result is deleted once, right after the last step that reads it"
     if deleted.get("t2", [""])[0] == "t3":
         cause = "t2 is read by t3 and by t4: delete it after the last one"
@@ -911,6 +922,7 @@ def test_outputs_and_arguments_are_not_deleted():
         "an output must not be deleted, although a later step is the last to read it",
         (Exception,),
     )
+    equal(len(out), 3, "the number of results with the outputs t2, t0, a0", "return them all")
     deleted = [line for line in lines if line.startswith("del ")]
     equal(
         deleted,
@@ -972,11 +984,16 @@ def test_hidden_straight_lines():
 
 def test_a_rule_that_keeps_all_copies_the_program():
     (steps, outputs), unchanged, calls, got_old, same_arguments = rewritten(CHAIN, "keep")
-    equal(steps, [[op, inputs, options] for op, inputs, options in CHAIN[1]], "the new steps")
-    equal(outputs, ["t3", "t1"], "the new outputs")
-    assert unchanged, "the old program changed: make new Nodes, and do not write into old ones"
+    assert same_arguments, "the new program should have the same arguments, the same Nodes"
     assert not got_old, "the rule should get a new Node, yours gives it one of the old program"
-    assert same_arguments, "the new program should have the same arguments"
+    assert unchanged, "the old program changed: make new Nodes, and do not write into old ones"
+    assert not keeps_old_nodes(), (
+        "with a rule that changes nothing, the new program has Nodes of the old one: are the "
+        "outputs replaced?"
+    )
+    wanted = [[op, inputs, options] for op, inputs, options in CHAIN[1]]
+    equal(steps, wanted, "the new steps")
+    equal(outputs, ["t3", "t1"], "the new outputs")
 
 
 def test_the_rule_sees_replaced_inputs():
@@ -1142,6 +1159,12 @@ def test_views_that_change_nothing_are_removed():
         twice=axes,
     )
     simplified("swapaxes", [[2, 3]], "step", "simplify(swapaxes(x, 0, 1))", options=axes)
+    found = result_of(
+        lambda: ruled("simplify", "swapaxes", [np.ones((2, 3))], axes),
+        "simplify(swapaxes(an array of constants, 0, 1))",
+        "a constant has no `op`: is the input a Node?",
+    )
+    equal(found, "step", "simplify(swapaxes(an array of constants, 0, 1))")
 
 
 # %% simplify hidden points=1
@@ -1161,12 +1184,18 @@ def test_hidden_simplification():
 def test_equal_steps_are_computed_once():
     program = (
         [[2]],
-        [["exp", ["a0"], {}], ["exp", ["a0"], {}], ["mul", ["t0", "t1"], {}]],
-        ["t2", "t1"],
+        [
+            ["exp", ["a0"], {}],
+            ["neg", ["a0"], {}],
+            ["exp", ["a0"], {}],
+            ["mul", ["t0", "t2"], {}],
+            ["add", ["t3", "t1"], {}],
+        ],
+        ["t4", "t2"],
     )
-    steps, outputs = shared_to(program, ["exp", "mul"], "exp(x) * exp(x)")
-    equal(steps[1][1], ["t0", "t0"], "the inputs of mul", "both are the first exp")
-    equal(outputs, ["t1", "t0"], "the outputs, of which the second was the second exp")
+    steps, outputs = shared_to(program, ["exp", "neg", "mul", "add"], "exp(x) * exp(x) + -x")
+    equal(steps[2][1], ["t0", "t0"], "the inputs of mul", "both are the first exp")
+    equal(outputs, ["t3", "t0"], "the outputs, of which the second was the second exp")
 
 
 def test_chains_of_equal_steps_are_shared():
@@ -1906,14 +1935,18 @@ def test_hidden_memory():
 
 
 def test_elementwise_steps_share_loops():
-    loops_compute(ELEMENTWISE, "tanh(x * x + row)")
-    lines = loops_of(ELEMENTWISE)
+    lines = result_of(
+        lambda: loops_of(ELEMENTWISE),
+        "the loops for tanh(x * x + row)",
+        "a step of the group has no place in memory: self.read(x, shape, group) gives its variable",
+    )
     equal(
         sum(line.strip().startswith("for ") for line in lines),
         2,
         ("the number of loops for tanh(x * x + row) of (2, 3)"),
         "all steps of a group are in the same loops",
     )
+    loops_compute(ELEMENTWISE, "tanh(x * x + row)")
 
 
 def test_results_that_others_need_are_stored():

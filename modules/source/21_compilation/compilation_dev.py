@@ -140,7 +140,7 @@ def evaluate(program, *arrays):
     Source: Abelson, Sussman, Structure and Interpretation of Computer Programs, chapter 4.
     """
     ### BEGIN SOLUTION
-    values = dict(zip(program.arguments, arrays, strict=True))
+    values = dict(zip(program.arguments, arrays))
 
     def value(x):
         return values[x] if isinstance(x, Node) else x
