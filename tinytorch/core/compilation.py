@@ -1,5 +1,5 @@
 # From modules/source/21_compilation/compilation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7546c3ec4963fb92
+# checksum: a7cf1e67883554b7
 """Compilation: A training step recorded as a program, simplified, and written as loops in C."""
 
 import math
@@ -19,6 +19,7 @@ from tinytorch.support.tracing import (
     first_difference,
     key_of,
     only_nodes,
+    only_tensors,
     recorded,
     shuffled,
     step,
@@ -82,7 +83,7 @@ def evaluate(program, *arrays):
 
     Source: Abelson, Sussman, Structure and Interpretation of Computer Programs, chapter 4.
     """
-    values = dict(zip(program.arguments, arrays, strict=True))
+    values = dict(zip(program.arguments, arrays))
 
     def value(x):
         return values[x] if isinstance(x, Node) else x
@@ -335,20 +336,18 @@ class Compiled:
         self.f, self.backend, self.programs = f, backend, {}
         owner = f if model is None and hasattr(f, "named_modules") else model
         self.parts = [part for _, part in owner.named_modules()] if owner is not None else []
-        tensors = [*owner.parameters(), *owner.buffers()] if owner is not None else []
-        trained = set(() if model is None else owner.parameters())
-        self.weights = [w for w in tensors if w in trained]  # these get gradients
-        self.others = [w for w in tensors if w not in trained]  # these are only read
+        tensors = only_tensors(self.parts)  # weights, also frozen ones, and buffers
+        self.weights, self.others = ([], tensors) if model is None else (tensors, [])
 
     def state(self):
         """What the model is like: a tuple that can be a key of a dict."""
         modes = tuple([getattr(part, "training", None) for part in self.parts])
         return modes, tuple([(w.requires_grad, w.shape, w.dtype.str)
-                             for w in [*self.weights, *self.others]])
+                             for w in self.weights + self.others])
 
     def __call__(self, *arguments):
-        """The result of f(*arguments), a Tensor. If there is a model, its weights get their
-        gradients by `backward`.
+        """The result of f(*arguments), a Tensor. If there is a model, `backward` gives its
+        weights their gradients.
 
         A new program is built only if `self.programs` has none for these arguments. Its key
         consists of `self.state()` and the signatures of the arguments.

@@ -19,6 +19,7 @@ import numpy as np
 from tinytorch.support import arrays as array_support
 from tinytorch.support import forward
 from tinytorch.support.forward import name_of, sum_forward
+from tinytorch.support.modules import contents, is_tensor
 from tinytorch.support.warning_location import PACKAGE
 
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
@@ -584,3 +585,12 @@ def first_difference(a, b):
 
 def constants_of(node):
     return [part for part in node.inputs if not isinstance(part, Node)]
+
+
+def only_tensors(parts):
+    """The Tensors that are attributes of some modules, each once."""
+    found = {}
+    for part in parts:
+        if hasattr(part, "named_parameters"):  # an activation has no Tensors
+            found |= {x: True for _, x in contents(part) if is_tensor(x)}
+    return list(found)

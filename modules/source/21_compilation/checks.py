@@ -1938,7 +1938,7 @@ def test_elementwise_steps_share_loops():
     lines = result_of(
         lambda: loops_of(ELEMENTWISE),
         "the loops for tanh(x * x + row)",
-        "a step of the group has no place in memory: self.read(x, shape, group) gives its variable",
+        "a step of the group has no place in memory: read(x, shape, group) gives its variable",
     )
     equal(
         sum(line.strip().startswith("for ") for line in lines),

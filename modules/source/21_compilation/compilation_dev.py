@@ -18,11 +18,11 @@ figure = plot_ladder(quick_ladder())
 # of NumPy's time for XOR, the smallest network, and about as long for digits, the largest.
 
 # %% [markdown]
-# For the picture, somebody wrote the step of these networks by hand, twice. In this chapter you
-# write a *compiler* that does it for any model of the course, without a change of the library:
-# it records the operations of a training step once, simplifies them, and writes them as plain
-# NumPy code or as loops in C. PyTorch has such a compiler since 2023, `torch.compile`. (If no C
-# compiler is installed, the bars of C are missing, and all exercises still work.)
+# For the picture, the step was written by hand, once in NumPy and once in C. In this chapter
+# you write a *compiler* that does this for any model of the course, without a change of the
+# library: it records the operations of a training step once, simplifies them, and writes them
+# as NumPy code or as loops in C. PyTorch has had such a compiler since 2023, `torch.compile`.
+# (If no C compiler is installed, the bars of C are missing; all exercises work without it.)
 #
 # **You need** 17 (Differentiation) and 20 (Acceleration). **You build** programs as graphs, a
 # tracer, optimization passes, a cache of programs, operator fusion, a memory plan, and a
@@ -43,8 +43,8 @@ from tinytorch.support.forward import sum_forward
 from tinytorch.support.loops import (C, PYTHON, VIEWS, Layout, LoopMethods, ProgramMethods,
                                      function_of, written)
 from tinytorch.support.tracing import (Node, NotTraceable, TracedMethods, first_difference,
-                                       key_of, only_nodes, recorded, shuffled, step,
-                                       value_and_gradients)
+                                       key_of, only_nodes, only_tensors, recorded, shuffled,
+                                       step, value_and_gradients)
 from tinytorch.support.warning_location import warn_user
 
 # %% [markdown]
@@ -152,16 +152,12 @@ def evaluate(program, *arrays):
 # %% checks="evaluate"
 check("evaluate")
 
-# %% tags=["demonstration"]
-print(evaluate(Program([x], [total]), np.full((4, 8), 3, "float32")))
-
 # %% [markdown]
 # ## Tracing
 #
-# Nobody wants to write Nodes by hand. In lesson 17 a `Dual` took the place of a number and
-# carried its tangent through a function that knew nothing of it. A `Traced` array takes the
-# place of an array, and carries its Node. **Tracing** is running a function on such objects, to
-# record its steps.
+# Programs need not be written by hand. In lesson 17 a `Dual` took the place of a number and
+# carried its tangent through a function. A `Traced` array takes the place of an array, and
+# carries its Node. **Tracing** is running a function on such objects to record its steps.
 #
 # NumPy asks objects how to compute with them. For `np.exp(x)`, `x * 2` and all other
 # *universal functions* it calls `x.__array_ufunc__(ufunc, method, *inputs, **options)`, if `x`
@@ -246,10 +242,9 @@ from tinytorch.core.activations import gelu
 print(trace(gelu, np.ones((4, 8), "float32")))
 
 # %% [markdown]
-# These are the nine operations of lesson 20's formula. Nobody wrote this list: `gelu` was
-# called, and the steps were recorded. The backward pass is recorded, too, because the rules of
-# lesson 06 are functions of arrays. Here is the loss of a network with two layers, and its
-# gradients; predict how many steps it has:
+# These are the nine operations of lesson 20's formula, although `gelu` was only called. The
+# backward pass can be recorded as well, because the rules of lesson 06 are functions of arrays.
+# Here are the loss of a network with two layers and its gradients. Predict: how many steps?
 
 # %% tags=["answer", "explained"]
 from tinytorch.core.activations import ReLU
@@ -266,15 +261,14 @@ print(joint)
 
 # %% [markdown]
 # `value_and_gradients` makes a function that returns the loss and one gradient per weight. In
-# the program, forward and backward pass are one list. There is no graph to record, no table of
-# rules and no order to find: all of that happened once, while tracing.
+# the program, forward and backward pass are one list of steps. Recording a graph, finding its
+# order and looking up rules happened once, while tracing.
 #
 # ## Straight-line code
 #
-# `evaluate` looks up every value in a dict. Python can do that itself: a **straight-line
-# program** is a list of assignments, without loops and conditions. **Code generation** is
-# writing the text of a program by a program. Ours becomes the text of a Python function, which
-# Python then compiles:
+# `evaluate` looks up every value in a dict. Variables of Python are faster. A **straight-line
+# program** is a list of assignments without loops and conditions. **Code generation** is the
+# writing of a program's text by another program. We write a Python function:
 #
 #     def program(a0, a1):
 #         t0 = matmul(a0, a1)
@@ -282,8 +276,8 @@ print(joint)
 #         del t0
 #         return [t1]
 #
-# Why `del`? Without it, all results stay alive until the function returns. The memory of a
-# deleted array can be used again for the next one, and is still in the cache.
+# Without `del`, all results would stay alive until the function returns. The memory of a
+# deleted array is used again for a later one, and is often still in the cache.
 #
 # **Task.** Write the lines of `straight`. Delete each array right after the last step that
 # reads it, but no output, and no argument.
@@ -380,10 +374,10 @@ for name, microseconds in times.items():
 #
 # ## Rewriting programs
 #
-# A program that is data can be improved before it runs. An **optimization pass** is a function
-# that turns a program into a better one with the same results. Ours have one form: go through
-# the steps in order, and let a *rule* replace each of them. When the rule sees a step, its
-# inputs have been replaced already, so that one pass can simplify a whole chain.
+# A program can be improved before it runs. An **optimization pass** is a function that turns a
+# program into a better one with the same results. Ours have one form: go through the steps in
+# order, and let a *rule* replace each of them. When the rule gets a step, its inputs have been
+# replaced already, so that one pass can simplify a whole chain.
 #
 # **Task.** Write `rewrite`. It must not change the old program: make new Nodes.
 
@@ -490,15 +484,14 @@ check("simplify")
 # %% [markdown]
 # ## Common subexpressions
 #
-# The rules of a backward pass do not know of each other, and often compute the same thing.
-# **Common subexpression elimination** computes equal steps only once. Two steps are equal if
-# they have the same operation, the same inputs in the same order, and the same options. Since
-# equal inputs have been replaced by the first of them, it is enough to compare Nodes by
-# identity.
+# Gradient rules often compute what another rule has computed already. **Common subexpression
+# elimination** is a pass after which equal steps are computed only once. Two steps are equal if
+# they have the same operation, the same inputs in the same order, and the same options. Because
+# equal inputs have been replaced by the first of them, Nodes can be compared by identity.
 #
-# Constants are a trap: `1 == 1.0 == True` in Python, but they give results of different dtypes.
-# `key_of`, which is given, makes something that can be a key in a dict, and that is equal only
-# for equal constants of one type. It takes Nodes, arrays, tuples and dicts, too.
+# Constants need care: `1 == 1.0 == True` in Python, although they give results of different
+# dtypes. `key_of`, which is given, makes a key for a dict from Nodes, constants, arrays, tuples
+# and dicts; keys are equal only for equal constants of one type.
 #
 # **Task.** Write `share`, with `rewrite`.
 
@@ -538,22 +531,20 @@ def optimized(program):
 print(len(joint.nodes), "steps, and after the passes", len(optimized(joint).nodes))
 
 # %% [markdown]
-# ## Is it the same program?
+# ## Constants of a trace
 #
-# A trace sees one run. Whatever was a number during this run is a constant of the program: a
-# learning rate, a random mask, `float(x)` of something from outside. If the function would take
-# another number next time, the program is wrong, and nobody sees an error. Labels are the worst
-# case: the library copies and checks arrays of ints, and a program whose labels are constants
-# trains on the first batch for ever. So `recorded` recognizes the ints of arguments by their
-# numbers. But is that enough?
+# A trace records one run. What was a number during this run is a constant of the program: a
+# learning rate, a random mask, a number from outside. If the function would use another number
+# next time, the program is wrong, without any error. Labels are an example: the library copies
+# and checks arrays of ints, and a program whose labels are constants would always train on the
+# first batch. That is why `recorded` recognizes ints of the arguments by their numbers.
 #
-# The remedy: trace *twice*, with other numbers in the same arrays (shuffled, floats with random
-# signs). If the two programs are not the same, a constant depends on the numbers or on chance,
-# and the compiler refuses.
+# To find other such constants, the compiler traces *twice*, with other numbers in the same
+# arrays: shuffled, and floats with random signs. If the two programs differ, a constant depends
+# on these numbers or on chance, and the function is refused.
 #
-# **Task.** Write `same`. Programs have different Nodes. So describe each program by plain
-# values: give each argument and step a number, and write this number for each input that is a
-# Node.
+# **Task.** Write `same`. The Nodes of two programs differ, so describe each program by plain
+# values: count arguments and steps, and write its number for an input that is a Node.
 
 # %% Comparing programs exercise="same"
 #| export
@@ -588,16 +579,16 @@ check("same")
 # %% [markdown]
 # ## Guards and recompilation
 #
-# A program is right only for what it was traced with: these shapes and dtypes, this mode of the
-# model. A **guard** is a condition that must hold for a compiled program to be used. Ours are
-# the key of a dict: if the key is known, its program runs; if not, the function is traced
-# again. So batches of 32, 32, 32 and 7 rows make two programs. The key has a *signature* of
-# each argument. Of an array, the numbers must not be part of it, or each batch would make a new
-# program. Every other argument is a constant of the program, so its value counts.
+# A program is right only for the shapes, dtypes and modes with which it was traced. A **guard**
+# is a condition that must hold for a compiled program to be used. Our guards are the key of a
+# dict: if the key is known, its program runs; if not, the function is traced again. Batches of
+# 32, 32, 32 and 7 rows therefore make two programs. The key has a *signature* of each argument:
+# of an array the shape and dtype, but not the numbers, because each batch has others. Any other
+# argument is a constant of the program, so its value counts.
 #
-# The key also has the `state` of the model: which of its parts are in training mode, and shapes
-# and dtypes of its weights. Without it, a model that was compiled in `eval()` would never use
-# its dropout again, without an error.
+# The key also has the `state` of the model: which parts are in training mode, and the shapes
+# and dtypes of the weights. Without it, a model that was compiled in `eval()` would train
+# without its dropout, and there would be no error.
 #
 # **Task.** Write `signature`, and the last lines of `__call__`. `build(arguments)` makes an
 # operation, which is called as `apply(operation, *self.weights, arrays=arrays, saved={})`, with
@@ -632,20 +623,18 @@ class Compiled:
         self.f, self.backend, self.programs = f, backend, {}
         owner = f if model is None and hasattr(f, "named_modules") else model
         self.parts = [part for _, part in owner.named_modules()] if owner is not None else []
-        tensors = [*owner.parameters(), *owner.buffers()] if owner is not None else []
-        trained = set(() if model is None else owner.parameters())
-        self.weights = [w for w in tensors if w in trained]  # these get gradients
-        self.others = [w for w in tensors if w not in trained]  # these are only read
+        tensors = only_tensors(self.parts)  # weights, also frozen ones, and buffers
+        self.weights, self.others = ([], tensors) if model is None else (tensors, [])
 
     def state(self):
         """What the model is like: a tuple that can be a key of a dict."""
         modes = tuple([getattr(part, "training", None) for part in self.parts])
         return modes, tuple([(w.requires_grad, w.shape, w.dtype.str)
-                             for w in [*self.weights, *self.others]])
+                             for w in self.weights + self.others])
 
     def __call__(self, *arguments):
-        """The result of f(*arguments), a Tensor. If there is a model, its weights get their
-        gradients by `backward`.
+        """The result of f(*arguments), a Tensor. If there is a model, `backward` gives its
+        weights their gradients.
 
         A new program is built only if `self.programs` has none for these arguments. Its key
         consists of `self.state()` and the signatures of the arguments.
@@ -733,20 +722,18 @@ for f in (lambda x: x.sum() if x.sum() > 0 else -x.sum(),
         print(f"refused: {error}")
 
 # %% [markdown]
-# What is refused: conditions on numbers of a Tensor, `float(x)`, `x.item()`, masks such as
-# `x[x > 0]`, random numbers, dropout in training, batch norm in training (it changes its
-# running averages), loops whose length depends on numbers. What the compiler does *not* see:
+# Refused are conditions on numbers of a Tensor, `float(x)`, `x.item()`, masks such as `x[x >
+# 0]`, random numbers, and so dropout and batch norm in training. The compiler does *not* see
 # side effects such as `print`, which happen only while tracing, and numbers from outside, which
-# are constants for ever. A changed global variable changes nothing. Pass such a number as an
-# argument: each value makes its own program. (As an array of one number, it is data.)
+# stay what they were: a changed global variable changes nothing. Pass such a number as an
+# argument. Each value makes its own program; as an array of one number, it is data.
 #
 # ## Operator fusion
 #
-# `gelu` reads one array and writes one, and yet each of its nine steps reads and writes whole
-# arrays. In lesson 20, `gelu_fused` saved these bytes by hand. A compiler can do it for any
-# formula. A **group** is a list of steps that are computed in the same loops: for each element
-# all of its steps, and what one step computes the next one finds in a register. Only what other
-# groups need is written to memory.
+# `gelu` has one input and one output, although each of its nine steps reads and writes whole
+# arrays. In lesson 20, `gelu_fused` saved most of these bytes by hand; a compiler can do it for
+# any formula. A **group** is a list of steps that are computed in the same loops, one element
+# after the other. Only results that other groups need are written to memory.
 #
 # **Task.** Write `bytes_moved`: the bytes that all groups read and write.
 
@@ -791,15 +778,15 @@ def bytes_moved(program, groups):
 check("bytes-moved")
 
 # %% [markdown]
-# Which steps can share loops? An elementwise step can join the step that computes its input, if
+# Which steps can share loops? A step can join the elementwise step that computes its input if
 # both loop over the same shape. A reduction, such as a sum, can also join: it adds up what the
 # loop computes. But its *result* is complete only after the loops, so a step that reads this
-# result begins in later loops. A matrix product has its own loops.
+# result needs later loops. A matrix product has its own loops.
 #
-# Softmax shows all of it: `max(x)`; then `x - max`, `exp` and their sum in one group; then the
-# division, which needs the complete sum. Count in **levels**: a step has at least the level of
-# each input, and one more if it must wait for this input to be complete. Steps of one level
-# never wait for each other.
+# Softmax has three groups: `max`; then `x - max`, `exp` and the sum; then the division, which
+# needs the complete sum. We count them in *levels*: a step has at least the level of each
+# input, and one more if it must wait for this input. Steps of one level never wait for each
+# other.
 #
 # **Task.** Write `levels` and `groups`. `joins(x, node)` and `waits(x, node)` are given.
 
@@ -914,9 +901,9 @@ figure = plot_bytes({name: (bytes_moved(p, {node: [node] for node in p.nodes}),
 # ## Views without copies
 #
 # Before we write loops, we decide where each result is. A `reshape` or `swapaxes` computes
-# nothing: it reads the same memory with other *strides* (lesson 02). In memory, element $(i,
-# j)$ of an array is at $i s_0 + j s_1$, for strides $(s_0, s_1)$. A **stride** of 0 reads the
-# same element again and again: that is broadcasting.
+# nothing: it reads the same memory with other *strides* (lesson 02). Element $(i, j)$ of an
+# array with strides $(s_0, s_1)$ is at the place $i s_0 + j s_1$ of the memory. With a stride
+# of 0, the same element is read again and again: that is broadcasting.
 
 # %%
 draw_strides()
@@ -973,10 +960,10 @@ check("view-strides")
 # %% [markdown]
 # ## A memory plan
 #
-# Most results are needed for a short time. `plan` of lesson 20 finds places for arrays with
-# known *lifetimes* in one block of memory. It had no use there; here the compiler knows all
-# lifetimes before the program runs. `Layout`, which is given, uses your functions to decide in
-# which order the groups run, and which results must be stored at all:
+# Most results are needed only for a short time. `plan` of lesson 20 finds places in one block
+# of memory for arrays with known *lifetimes*, and a compiler knows all lifetimes before the
+# program runs. `Layout`, which is given, uses your functions to decide in which order the
+# groups run, and which results must be stored at all:
 
 # %%
 #| export
@@ -1124,12 +1111,11 @@ print(run_python(program, xs[:, :1] * np.arange(8, dtype="float32"))[0].sum(1))
 # %% [markdown]
 # ## Machine code
 #
-# The same loops in C are machine code after one call of the C compiler, and Python can call
-# them. The compiler does the rest: it keeps variables in registers, and computes 8 or 16
-# elements at a time. One thing it cannot do well is `exp`, because the C library's `expf` is
-# called for one number at a time. So our C text brings its own `exp_`, a polynomial in plain
-# arithmetic with a relative error of about 1e-7. (The flag `-ffast-math` would also help, but
-# it breaks infinity and nan.)
+# The C compiler makes machine code of the same loops, which Python can call. It keeps variables
+# in registers, and computes several elements at a time. The C library's `expf` would compute
+# one number at a time, so our text in C has its own `exp_`, a polynomial in plain arithmetic
+# with a relative error of about 1e-7. (The option `-ffast-math` would also help, but it breaks
+# infinity and nan.)
 
 # %%
 #| export
@@ -1194,15 +1180,14 @@ for name, microseconds in step_times(runs).items():
     print(f"{name:8}{microseconds:7.1f} microseconds")
 
 # %% [markdown]
-# Most of the time of the C version is spent outside of C: Python makes the new arrays and calls
-# the function. This is the picture of the beginning, made by your compiler.
+# Most of the time of the C version is spent in Python, which makes the new arrays and calls the
+# function. Your compiler has made the bars of the first picture.
 #
 # ## The GPT
 #
 # Lesson 20 gained speed with operations that were fused by hand: layer norm, attention, GELU
-# and cross-entropy, each with its own rule. What does the compiler make of the GPT that is
-# *composed* of simple operations? Its program has several hundred steps, and a large part of
-# them is elementwise.
+# and cross-entropy, each with its own rule. What does the compiler gain for the GPT that is
+# *composed* of simple operations? Its program has several hundred steps.
 
 # %% tags=["demonstration"]
 gpt, loss_of, x, y = composed_gpt()
@@ -1255,11 +1240,9 @@ for name, microseconds in step_times(runs, rounds=8).items():
 #    lesson not run C?
 
 # %% [markdown] tags=["answer"]
-# 1. The generator would have to be an argument and a result of the program: its state changes
-#    at each call. JAX does it, with explicit keys. A recorded call without it would draw
-#    numbers in another order than the library.
+# 1. The state of the generator changes at each call, so it would have to be an argument and a
+#    result of the program. JAX does this, with explicit keys.
 # 2. 100: the cache grows with each token, and each shape makes a program. With a cache of a
 #    fixed length and a mask, one program is enough.
-# 3. Perhaps nowhere: it reads or overwrites other memory, and the process ends later, at some
-#    other place, or computes wrong numbers. In Python, a wrong index is an IndexError at its
-#    line.
+# 3. Perhaps nowhere: it reads or overwrites other memory, so the process computes wrong numbers
+#    or ends later, at another line. In Python, a wrong index is an IndexError at its line.
