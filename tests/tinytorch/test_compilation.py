@@ -7,6 +7,8 @@ import pytest
 
 import tinytorch
 from tinytorch import Tensor, nn
+from tinytorch.compiler.loops import function_of
+from tinytorch.compiler.machine_code import compile_source
 from tinytorch.core import autograd, tensor
 from tinytorch.core.activations import gelu, softmax
 from tinytorch.core.compilation import (
@@ -35,7 +37,6 @@ from tinytorch.core.optimizers import AdamW
 from tinytorch.core.tensor import stack
 from tinytorch.core.transformers import GPT, lm_loss
 from tinytorch.support import arrays, forward
-from tinytorch.support.loops import compile_source, function_of
 from tinytorch.support.tracing import Node, NotTraceable, step, value_and_gradients
 
 LESSON = Path(__file__).parents[2] / "modules" / "source" / "21_compilation"
@@ -73,7 +74,7 @@ def models():
     yield "GPT, ids in order", GPT(20, 8, 16, 2, 4), np.arange(5)[None]
 
 
-@pytest.mark.parametrize("name, model, x", list(models()), ids=lambda v: v if type(v) is str else "")
+@pytest.mark.parametrize("name, model, x", [pytest.param(*row, id=row[0]) for row in models()])
 def test_a_compiled_loss_and_its_gradients_have_the_bits_of_the_library(name, model, x):
     compiled = compile(lambda x: mean_square(model(x)), model)
     compiled(x)

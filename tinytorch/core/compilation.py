@@ -1,37 +1,45 @@
 # From modules/source/21_compilation/compilation_dev.py by `tito export`; edit that file, not this one.
-# checksum: a7cf1e67883554b7
+# checksum: 2f299265290e6661
 """Compilation: A training step recorded as a program, simplified, and written as loops in C."""
-
-import math
 
 import numpy as np
 
+from tinytorch.compiler.compiled import CompiledMethods
+from tinytorch.compiler.loops import (
+    C,
+    Layout,
+    LoopMethods,
+    PYTHON,
+    ProgramMethods,
+    START,
+    VIEWS,
+    function_of,
+    interpreted,
+    is_elementwise,
+    joins,
+    loop_shape,
+    same_array,
+    waits,
+    written,
+)
+from tinytorch.compiler.machine_code import in_c, machine_code, outlined
 from tinytorch.core.acceleration import plan
-from tinytorch.core.autograd import derivative
 from tinytorch.core.tensor import Tensor, apply, strides_of
-from tinytorch.support import loops as support
-from tinytorch.support.forward import sum_forward
-from tinytorch.support.loops import C, Layout, LoopMethods, PYTHON, ProgramMethods, VIEWS, function_of, written
 from tinytorch.support.tracing import (
     Node,
     NotTraceable,
     TracedMethods,
-    first_difference,
     key_of,
     only_nodes,
-    only_tensors,
     recorded,
-    shuffled,
     step,
     value_and_gradients,
 )
-from tinytorch.support.warning_location import warn_user
 
 __all__ = [
-    "needed", "Program", "evaluate", "Traced", "trace", "straight", "rewrite", "same_array", "fold", "simplify",
-    "share", "optimized", "same", "signature", "Compiled", "straight_function", "BACKENDS", "compile", "START",
-    "bytes_moved", "is_elementwise", "loop_shape", "joins", "waits", "levels", "groups", "view_strides", "layout_of",
-    "arena", "Loops", "run_python", "compile_c", "outline", "c_function",
+    "needed", "Program", "evaluate", "Traced", "trace", "straight", "rewrite", "fold", "simplify", "share",
+    "optimized", "same", "signature", "Compiled", "straight_function", "BACKENDS", "compile", "bytes_moved", "levels",
+    "groups", "view_strides", "layout_of", "arena", "Loops", "run_python", "compile_c", "outline", "c_function",
 ]
 
 
@@ -93,11 +101,8 @@ def evaluate(program, *arrays):
 
 
 class Traced(TracedMethods):
-    """Takes the place of an array: what is computed with it becomes a Node.
-
-    .node     the Node that stands for its numbers
-    .is_view  whether it shares its memory with another Traced array
-    """
+    """Takes the place of an array. `.node` is the Node of its numbers, `.is_view` whether it
+    shares its memory with another Traced array."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
         """NumPy calls this instead of computing ufunc(*inputs).
@@ -140,10 +145,9 @@ def trace(f, *arrays, weights=()):
              returns a Tensor, or a list of Tensors and arrays
     arrays   examples of its arguments, ndarrays: their shapes and dtypes count, and of arrays
              of ints the numbers, by which they are recognized
-    weights  list of Tensors that f uses, too: more arguments of the program, after `arrays`
-    returns  Program
-
-    NotTraceable, a TypeError that names the line, where a step depends on a number.
+    weights  list of Tensors that f uses: more arguments of the program, after `arrays`
+    returns  Program; NotTraceable, a TypeError that names the line, where a step depends on a
+             number
     """
     return Program(*recorded(f, arrays, weights, Traced))
 
@@ -153,9 +157,9 @@ def straight(program):
 
     returns  (text, {name: object}): the operations and constants that the text uses, by name
 
-    The lines are `t0 = add(a0, a1)`, or `t0 = sum_(a0, axis=1)` with options; `del t0` or `del
-    t0, t1` right after the last step that reads these results, unless they are outputs; and
-    at the end `return [t5, t3]`.
+    The lines are `t0 = add(a0, a1)`, with options `t0 = sum(a0, axis=1)`; `del t0` or `del t0,
+    t1` right after the last step that reads these results, unless they are outputs; and at the
+    end `return [t5, t3]`.
 
     >>> a = Node(None, example=np.ones(2))
     >>> text, objects = straight(Program([a], [step(np.exp, step(np.add, a, 1))]))
@@ -217,11 +221,6 @@ def rewrite(program, rule):
         inputs = [replaced(x) for x in node.inputs]
         new[node] = rule(Node(node.op, inputs, node.options, node.example))
     return Program(program.arguments, [replaced(x) for x in program.outputs])
-
-
-def same_array(x, node):
-    """Whether `x` is a Node, of the shape and dtype of `node`."""
-    return isinstance(x, Node) and x.shape == node.shape and x.dtype == node.dtype
 
 
 def fold(node):
@@ -325,25 +324,16 @@ def signature(x):
     return (x.shape, x.dtype.str) if isinstance(x, np.ndarray) else (type(x), x)
 
 
-class Compiled:
+class Compiled(CompiledMethods):
     """A function that is traced when it is called with a new signature, and then runs as a
     program; made by `compile`.
 
-    .programs  {key: operation}
+    .programs                  {key: operation}
+    .weights, .others          lists of Tensors: of the model; others, without gradients
+    state(), build(arguments)  the state of the model, a key; a new operation
     """
 
-    def __init__(self, f, model, backend):
-        self.f, self.backend, self.programs = f, backend, {}
-        owner = f if model is None and hasattr(f, "named_modules") else model
-        self.parts = [part for _, part in owner.named_modules()] if owner is not None else []
-        tensors = only_tensors(self.parts)  # weights, also frozen ones, and buffers
-        self.weights, self.others = ([], tensors) if model is None else (tensors, [])
-
-    def state(self):
-        """What the model is like: a tuple that can be a key of a dict."""
-        modes = tuple([getattr(part, "training", None) for part in self.parts])
-        return modes, tuple([(w.requires_grad, w.shape, w.dtype.str)
-                             for w in self.weights + self.others])
+    functions = globals()  # `build` calls trace, same and optimized
 
     def __call__(self, *arguments):
         """The result of f(*arguments), a Tensor. If there is a model, `backward` gives its
@@ -359,36 +349,6 @@ class Compiled:
         arrays = [x for x in arguments if isinstance(x, np.ndarray)]
         arrays += [w.data for w in self.others]
         return apply(self.programs[key], *self.weights, arrays=arrays, saved={})
-
-    def build(self, arguments):
-        """An operation for these arguments, with its gradient rule."""
-        arrays = [x for x in arguments if isinstance(x, np.ndarray)]
-        rng = np.random.default_rng(0)
-        weights = [w for w in self.weights if w.requires_grad]
-
-        def f(*given):
-            given = iter(given)
-            return self.f(*[next(given) if isinstance(x, np.ndarray) else x for x in arguments])
-        programs = [trace(value_and_gradients(f, weights), *[shuffled(x, rng) for x in arrays],
-                          weights=[*self.others, *self.weights]) for _ in range(2)]
-        if not same(*programs):
-            raise NotTraceable("with other numbers of the same shapes the function does other "
-                               "steps: does it draw random numbers, or compute with numbers of "
-                               f"its arguments?{first_difference(*programs)}")
-        run = self.backend(optimized(programs[0]))
-
-        def compiled(*weights, arrays, saved):
-            out, *saved["gradients"] = run(*arrays, *weights)
-            return out
-
-        def rule(g, out, *_, arrays, saved):
-            if g.ndim:
-                raise ValueError("only a compiled function that returns one number has "
-                                 f"gradients; this one returned the shape {g.shape}")
-            gradients = dict(zip(weights, saved["gradients"]))
-            return [g * gradients[w] if w in gradients else None for w in self.weights]
-        derivative(compiled, together=rule)
-        return compiled
 
 
 def straight_function(program):
@@ -406,18 +366,12 @@ def compile(f, model=None, backend="numpy"):
     model    the Module whose weights f uses: they are arguments of the programs, and get
              gradients if f returns one number, a loss. Without it, all Tensors that f uses are
              constants; if f is a Module itself, its weights are arguments without gradients
-    backend  "numpy", or "c": loops in C, where they are possible. Without a C compiler, "c"
-             warns, and uses NumPy
-    returns  Compiled: called like f
-
-    NotTraceable when it is called, if f depends on numbers in a way that no program can have.
+    backend  "numpy", or "c": loops in C where possible (a warning without a C compiler)
+    returns  Compiled: called like f; NotTraceable if the steps of f depend on numbers
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend is {backend!r}; there are {' and '.join(BACKENDS)}")
     return Compiled(f, model, BACKENDS[backend])
-
-
-START = {np.add.reduce: 0.0, sum_forward: 0.0, np.maximum.reduce: -math.inf}  # reductions
 
 
 def bytes_moved(program, groups):
@@ -449,29 +403,6 @@ def bytes_moved(program, groups):
             total += sum(x.example.nbytes for x in read if x not in inside)
             total += sum(x.example.nbytes for x in only_nodes(wanted) if x in inside)
     return total
-
-
-def is_elementwise(node):
-    """Whether each element of the result needs one element of each input."""
-    return node.op is np.where or isinstance(node.op, np.ufunc) and node.op.signature is None
-
-
-def loop_shape(node):
-    """The shape over which a step loops; None if it is neither elementwise nor in START."""
-    if is_elementwise(node):
-        return node.shape
-    return node.inputs[0].shape if node.op in START else None
-
-
-def joins(x, node):
-    """Whether `node` can be computed in the loops of its input `x`."""
-    return is_elementwise(x) and loop_shape(x) == loop_shape(node)
-
-
-def waits(x, node):
-    """Whether the loops of `node` can begin only when those of its input `x` have ended. A view
-    has no loops."""
-    return not joins(x, node) and x.op not in VIEWS
 
 
 def levels(program):
@@ -556,13 +487,12 @@ def view_strides(node, strides):
 def layout_of(program):
     """The Layout of a program.
 
-    .order    list of the groups (lists of Nodes), each after those that it needs
-    .array    {Node: the Node whose memory it uses}: itself, or of a view the Node behind it
-    .stored   list of the Nodes whose results are read by another group, or as a view, and so
-              must be kept in memory. Arguments and results that are written straight into an
-              output are not in it
+    .order   list of the groups (lists of Nodes), each after the groups that it needs
+    .array   {Node: the Node whose memory it uses}: itself, or of a view the Node behind it
+    .stored  list of the Nodes whose results must be kept in memory, because another group reads
+             them. Arguments, and results that are written into an output, are not in it
     """
-    return Layout(program, groups(program), levels(program), view_strides, START)
+    return Layout(program, groups(program), levels(program), view_strides)
 
 
 def arena(program):
@@ -570,8 +500,8 @@ def arena(program):
 
     returns  ({Node: offset in bytes}, the bytes of the block), for each Node in
              layout_of(program).stored. An array has 4 bytes for each element, and is alive from
-             the number of its group in `layout.order` to that of the last group that reads it
-             or a view of it; to len(layout.order) if it, or a view of it, is an output
+             the number of its group in `layout.order` to the number of the last group that
+             reads it or a view of it; to len(layout.order) if it, or a view of it, is an output
 
     >>> a = Node(None, example=np.ones((2, 2), "float32"))
     >>> b = step(np.matmul, a, a)
@@ -640,23 +570,17 @@ class Loops(LoopMethods):
 
 
 def run_python(program, *arrays):
-    """Run a program as loops in Python: slow, and without a C compiler.
-
-    returns  list of float32 ndarrays
-    """
-    return support.interpreted(program, Loops(program, PYTHON), arrays)
+    """Run a program as loops in Python: slow. Returns a list of float32 ndarrays."""
+    return interpreted(program, Loops(program, PYTHON), arrays)
 
 
 def compile_c(program):
     """The program as machine code: a function of float32 arrays that returns a list of new
-    float32 arrays. Its attribute `source` is the text in C.
-
-    OSError, with the names cc, gcc and clang, if no C compiler is installed;
-    NotImplementedError if there are no loops for a step of the program.
-    """
+    ones. Its attribute `source` is the text in C. OSError, with the names cc, gcc and clang, if
+    no C compiler is installed; NotImplementedError if there are no loops for a step."""
     if any(a.dtype != np.float32 for a in program.arguments):
         raise NotImplementedError("the arguments of loops are float32")
-    return support.machine_code(program, Loops(program, C).source())
+    return machine_code(program, Loops(program, C).source())
 
 
 def outline(program, build=compile_c):
@@ -664,26 +588,13 @@ def outline(program, build=compile_c):
     build(program of the group); groups with equal text share it. The rest stays as it is."""
     def text(part):
         return Loops(part, C).source()
-    outputs = support.outlined(layout_of(program), Program, text, build)
+    outputs = outlined(layout_of(program), Program, text, build)
     return Program(program.arguments, outputs)
 
 
-def c_function(program, most=1_000_000):
-    """The program with loops in C. All of it is one function if all steps have loops and no
-    more than `most` multiplications are in matrix products; else see `outline`."""
-    try:
-        support.find_compiler()
-    except OSError as error:
-        warn_user(f"{error}; the program runs in NumPy")
-        return straight_function(program)
-    products = [node for node in program.nodes if node.op in (np.matmul, np.dot)]
-    work = sum(x.example.size * x.inputs[0].shape[-1] for x in products if x.inputs[0].shape)
-    try:
-        if work <= most:
-            return compile_c(program)
-    except NotImplementedError:
-        pass  # a step without loops
-    return straight_function(outline(program))
+def c_function(program):
+    """The program with loops in C: all of it, or only its groups where BLAS is faster."""
+    return in_c(program, straight_function, compile_c, outline)
 
 
 BACKENDS["c"] = c_function

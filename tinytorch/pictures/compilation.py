@@ -7,13 +7,13 @@ import time
 
 import numpy as np
 
+from tinytorch.compiler.machine_code import compile_source
 from tinytorch.core.activations import ReLU
 from tinytorch.core.layers import Dense, Sequential
 from tinytorch.core.losses import mse_loss
 from tinytorch.core.tensor import Tensor
 from tinytorch.pictures.acceleration import LEVELS, compose, large_gpt, token_batch
 from tinytorch.pictures.drawing import panel
-from tinytorch.support.loops import compile_source
 from tinytorch.support.svg import TEXT, Drawing
 
 # {name: (inputs, hidden units, outputs, rows of a batch)}

@@ -19,7 +19,6 @@ import numpy as np
 from tinytorch.support import arrays as array_support
 from tinytorch.support import forward
 from tinytorch.support.forward import name_of, sum_forward
-from tinytorch.support.modules import contents, is_tensor
 from tinytorch.support.warning_location import PACKAGE
 
 NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
@@ -563,34 +562,3 @@ def value_and_gradients(f, weights):
         return [loss, *[gradients[w] if w in gradients else zeros[w] for w in weights]]
 
     return both
-
-
-def shuffled(x, rng):
-    """Other numbers of the same kind: in another order, floats with random signs."""
-    x = rng.permutation(x.ravel()).reshape(x.shape)
-    return x * rng.choice([-1, 1], x.shape).astype(x.dtype) if x.dtype.kind == "f" else x
-
-
-def first_difference(a, b):
-    """The first step in which two programs differ, as a sentence; "" if it is not known."""
-    for x, y in zip(a.nodes, b.nodes):
-        described = [
-            (node.name, key_of(node.options), [key_of(part) for part in constants_of(node)])
-            for node in (x, y)
-        ]
-        if described[0] != described[1]:
-            return f" The first one is `{x.name}`" + (f", {x.line}" if x.line else "")
-    return ""
-
-
-def constants_of(node):
-    return [part for part in node.inputs if not isinstance(part, Node)]
-
-
-def only_tensors(parts):
-    """The Tensors that are attributes of some modules, each once."""
-    found = {}
-    for part in parts:
-        if hasattr(part, "named_parameters"):  # an activation has no Tensors
-            found |= {x: True for _, x in contents(part) if is_tensor(x)}
-    return list(found)

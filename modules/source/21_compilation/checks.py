@@ -119,7 +119,7 @@ def shared_to(program, wanted, case, cause=""):
     steps, outputs, unchanged = result_of(
         lambda: shared_steps(program),
         case,
-        {"unhashable": "key_of(x) makes a key of lists, dicts and arrays"},
+        {"unhashable": "key_of(x) turns lists, dicts and arrays into a key"},
     )
     names = [name for name, *_ in steps]
     equal(names, wanted, f"the steps after share, for {case},", cause)
@@ -215,7 +215,7 @@ from tinytorch.core.activations import gelu, softmax
 from tinytorch.core.layers import Dense, Dropout, Module, Sequential
 from tinytorch.core.losses import mse_loss
 from tinytorch.core.tensor import Tensor, Variable
-from tinytorch.support.loops import PYTHON, function_of
+from tinytorch.compiler.loops import PYTHON, function_of
 from tinytorch.support.tracing import Node, NotTraceable, step, value_and_gradients
 
 OPERATIONS = {
@@ -647,7 +647,7 @@ def test_dead_code_is_not_needed():
     found, _ = needed_names(program, ["t2"])
     case = "what t2 = neg(t0), t0 = mul(a0, a0) needs, beside the unused t1 = exp(t0)"
     cause = {
-        ("t0", "t2"): "a0 is a Node, too: arguments belong to the list",
+        ("t0", "t2"): "a0 is also a Node: arguments belong to the list",
         ("a0", "t0"): "the outputs belong to the list",
         ("a0", "t0", "t1", "t2"): "t1 is computed from t0, but t2 does not need it",
     }.get(tuple(found), "go from the outputs to their inputs")
@@ -836,7 +836,7 @@ def test_writing_into_a_view_is_refused():
             error,
             "NotTraceable",
             f"the error of a write into {kind}",
-            ("the other array would have to change, too: see `.is_view`"),
+            ("the other array would also have to change: see `.is_view`"),
         )
         assert "view" in text, f"the error of a write into {kind} should contain 'view': {text}"
 
@@ -1464,7 +1464,7 @@ def test_losses_and_gradients_are_those_of_the_library():
         found[0],
         right[0],
         "the losses of three batches",
-        ("`arrays` are the arrays of this call, not those of the first one"),
+        ("`arrays` are the arrays of this call, not of the first one"),
         1e-5,
     )
     for a, b in zip(found[1:], right[1:], strict=True):
@@ -1487,7 +1487,7 @@ def test_the_tensors_of_a_model_without_gradients_are_followed():
     first, a, second, b = result_of(
         lambda: follows_others(numbers(2, 3)),
         "compile(model)(x)",
-        "the arrays of self.others come after those of the arguments",
+        "the arrays of self.others come after the arguments",
         (Exception,),
     )
     expect(first, a, "compile(model)(x)", near=1e-5)
@@ -1503,7 +1503,7 @@ def test_the_tensors_of_a_model_without_gradients_are_followed():
 # %% cache hidden points=2
 def test_hidden_modes():
     right, after = modes(numbers(2, 3))
-    assert right, "in eval() the result is that of the library"
+    assert right, "in eval() the result should be equal to the library's"
     equal(after, "refused", "a compiled model with dropout after train()")
 
 
@@ -1759,7 +1759,7 @@ def test_broadcast_axes_have_stride_0():
         {"shape": (2, 3)},
         (0, 1),
         {
-            (1,): "a new axis has a stride, too: 0",
+            (1,): "a new axis also has a stride: 0",
             (1, 0): "new axes are at the left",
             (3, 1): "each row reads the same memory: a stride of 0",
         },
@@ -1793,7 +1793,7 @@ def test_a_reshape_of_an_array_in_order_is_a_view():
         (4, 1),
         {
             None: "x lies in row-major order, so no copy is needed",
-            (6, 1): "the strides are those of the new shape",
+            (6, 1): "the strides belong to the new shape",
         },
     )
     strided("reshape", (2, 3), (3, 1), {"shape": (6,)}, (1,))
@@ -1916,7 +1916,7 @@ def test_time_counts_in_groups():
         sorted(offsets),
         ["t0", "t1", "t3"],
         "the results with a place",
-        ("neg and tanh are one group: nobody else reads neg"),
+        ("neg and tanh are one group: no other group reads neg"),
     )
     equal(size, 128, "the bytes of exp, matmul, neg and tanh, matmul", "the time of a group")
 

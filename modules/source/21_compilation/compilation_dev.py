@@ -12,7 +12,7 @@ from tinytorch.pictures.compilation import (composed_gpt, draw_groups, draw_stri
                                             plot_ladder, quick_ladder, step_times)
 
 figure = plot_ladder(quick_ladder())
-# caption: Most of the time of a small step is spent on what is not arithmetic.
+# caption: Arithmetic is a small part of the time of a small step.
 # alt: Three groups of bars on a logarithmic axis, the microseconds of one training step. In
 # each group the library takes longest and plain NumPy a fraction of that. C takes a hundredth
 # of NumPy's time for XOR, the smallest network, and about as long for digits, the largest.
@@ -31,21 +31,17 @@ figure = plot_ladder(quick_ladder())
 # %%
 #| default_exp core.compilation
 #| export
-import math
-
 import numpy as np
 
+from tinytorch.compiler.compiled import CompiledMethods
+from tinytorch.compiler.loops import (C, PYTHON, START, VIEWS, Layout, LoopMethods,
+                                      ProgramMethods, function_of, interpreted, is_elementwise,
+                                      joins, loop_shape, same_array, waits, written)
+from tinytorch.compiler.machine_code import in_c, machine_code, outlined
 from tinytorch.core.acceleration import plan
-from tinytorch.core.autograd import derivative
 from tinytorch.core.tensor import Tensor, apply, strides_of
-from tinytorch.support import loops as support
-from tinytorch.support.forward import sum_forward
-from tinytorch.support.loops import (C, PYTHON, VIEWS, Layout, LoopMethods, ProgramMethods,
-                                     function_of, written)
-from tinytorch.support.tracing import (Node, NotTraceable, TracedMethods, first_difference,
-                                       key_of, only_nodes, only_tensors, recorded, shuffled,
-                                       step, value_and_gradients)
-from tinytorch.support.warning_location import warn_user
+from tinytorch.support.tracing import (Node, NotTraceable, TracedMethods, key_of, only_nodes,
+                                       recorded, step, value_and_gradients)
 
 # %% [markdown]
 # ## Programs as graphs
@@ -67,8 +63,8 @@ print(total.name, total.inputs == (square,), total.options, total.shape, total.d
 # %% [markdown]
 # The result of a program is one or more Nodes, the outputs. The steps that they need are found
 # as in `topological_order` of lesson 06. `unused` is not among them: **dead code** is code that
-# no output needs. Each Node has a number `created`, larger than those of its inputs. A graph
-# can be too deep for recursion.
+# no output needs. Each Node has a number `created`, larger than the numbers of its inputs. A
+# graph can be too deep for recursion.
 #
 # **Task.** Write `needed`.
 
@@ -120,8 +116,8 @@ print(Program([x], [total]))
 
 # %% [markdown]
 # Each line is a step, with the dtype and the shape of its result. To run a program, keep the
-# value of each Node in a dict. This is an *interpreter*: simple and slow. All that the compiler
-# does later must give the same results.
+# value of each Node in a dict. This is an *interpreter*: simple and slow. Everything
+# that the compiler does later must give the same results.
 #
 # **Task.** Write `evaluate`.
 
@@ -171,11 +167,8 @@ check("evaluate")
 # %% Traced arrays exercise="traced"
 #| export
 class Traced(TracedMethods):
-    """Takes the place of an array: what is computed with it becomes a Node.
-
-    .node     the Node that stands for its numbers
-    .is_view  whether it shares its memory with another Traced array
-    """
+    """Takes the place of an array. `.node` is the Node of its numbers, `.is_view` whether it
+    shares its memory with another Traced array."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
         """NumPy calls this instead of computing ufunc(*inputs).
@@ -218,7 +211,7 @@ check("traced")
 # %% [markdown]
 # While a function is traced, `recorded` lets all operations of the library compute with Traced
 # arrays, forward and backward; afterwards, also after an error, the library is as before.
-# `trace` makes a Program of what it recorded:
+# `trace` turns the recorded steps into a Program:
 
 # %%
 #| export
@@ -229,10 +222,9 @@ def trace(f, *arrays, weights=()):
              returns a Tensor, or a list of Tensors and arrays
     arrays   examples of its arguments, ndarrays: their shapes and dtypes count, and of arrays
              of ints the numbers, by which they are recognized
-    weights  list of Tensors that f uses, too: more arguments of the program, after `arrays`
-    returns  Program
-
-    NotTraceable, a TypeError that names the line, where a step depends on a number.
+    weights  list of Tensors that f uses: more arguments of the program, after `arrays`
+    returns  Program; NotTraceable, a TypeError that names the line, where a step depends on a
+             number
     """
     return Program(*recorded(f, arrays, weights, Traced))
 
@@ -289,9 +281,9 @@ def straight(program):
 
     returns  (text, {name: object}): the operations and constants that the text uses, by name
 
-    The lines are `t0 = add(a0, a1)`, or `t0 = sum_(a0, axis=1)` with options; `del t0` or `del
-    t0, t1` right after the last step that reads these results, unless they are outputs; and
-    at the end `return [t5, t3]`.
+    The lines are `t0 = add(a0, a1)`, with options `t0 = sum(a0, axis=1)`; `del t0` or `del t0,
+    t1` right after the last step that reads these results, unless they are outputs; and at the
+    end `return [t5, t3]`.
 
     >>> a = Node(None, example=np.ones(2))
     >>> text, objects = straight(Program([a], [step(np.exp, step(np.add, a, 1))]))
@@ -425,18 +417,13 @@ check("rewrite")
 # The second rule removes steps that change nothing: `x * 1`, `1 * x`, `x + 0`, `0 + x`, a
 # `reshape` to the shape that `x` already has, and `swapaxes` of the same two axes twice. Think
 # of what could go wrong: `x * np.ones((2, 3))` may have another shape than `x`, and `x * 1.0`
-# of integers another dtype. The rule may only return `x` if shape and dtype are those of the
-# step. And `x * 0` is *not* always 0: it is nan where `x` is nan or infinite.
+# of integers another dtype. The rule may only return `x` if the step has its shape and
+# dtype. And `x * 0` is *not* always 0: it is nan where `x` is nan or infinite.
 #
 # **Task.** Write `fold` and `simplify`. `same_array(x, node)` is given.
 
 # %% Folding and simplification exercise="simplify"
 #| export
-def same_array(x, node):
-    """Whether `x` is a Node, of the shape and dtype of `node`."""
-    return isinstance(x, Node) and x.shape == node.shape and x.dtype == node.dtype
-
-
 def fold(node):
     """A rule for `rewrite`: the value of a step (its example) if none of its inputs is a Node
     and it is not np.broadcast_to; else the step.
@@ -612,25 +599,16 @@ def signature(x):
     ### END SOLUTION
 
 
-class Compiled:
+class Compiled(CompiledMethods):
     """A function that is traced when it is called with a new signature, and then runs as a
     program; made by `compile`.
 
-    .programs  {key: operation}
+    .programs                  {key: operation}
+    .weights, .others          lists of Tensors: of the model; others, without gradients
+    state(), build(arguments)  the state of the model, a key; a new operation
     """
 
-    def __init__(self, f, model, backend):
-        self.f, self.backend, self.programs = f, backend, {}
-        owner = f if model is None and hasattr(f, "named_modules") else model
-        self.parts = [part for _, part in owner.named_modules()] if owner is not None else []
-        tensors = only_tensors(self.parts)  # weights, also frozen ones, and buffers
-        self.weights, self.others = ([], tensors) if model is None else (tensors, [])
-
-    def state(self):
-        """What the model is like: a tuple that can be a key of a dict."""
-        modes = tuple([getattr(part, "training", None) for part in self.parts])
-        return modes, tuple([(w.requires_grad, w.shape, w.dtype.str)
-                             for w in self.weights + self.others])
+    functions = globals()  # `build` calls trace, same and optimized
 
     def __call__(self, *arguments):
         """The result of f(*arguments), a Tensor. If there is a model, `backward` gives its
@@ -649,36 +627,6 @@ class Compiled:
         return apply(self.programs[key], *self.weights, arrays=arrays, saved={})
         ### END SOLUTION
 
-    def build(self, arguments):
-        """An operation for these arguments, with its gradient rule."""
-        arrays = [x for x in arguments if isinstance(x, np.ndarray)]
-        rng = np.random.default_rng(0)
-        weights = [w for w in self.weights if w.requires_grad]
-
-        def f(*given):
-            given = iter(given)
-            return self.f(*[next(given) if isinstance(x, np.ndarray) else x for x in arguments])
-        programs = [trace(value_and_gradients(f, weights), *[shuffled(x, rng) for x in arrays],
-                          weights=[*self.others, *self.weights]) for _ in range(2)]
-        if not same(*programs):
-            raise NotTraceable("with other numbers of the same shapes the function does other "
-                               "steps: does it draw random numbers, or compute with numbers of "
-                               f"its arguments?{first_difference(*programs)}")
-        run = self.backend(optimized(programs[0]))
-
-        def compiled(*weights, arrays, saved):
-            out, *saved["gradients"] = run(*arrays, *weights)
-            return out
-
-        def rule(g, out, *_, arrays, saved):
-            if g.ndim:
-                raise ValueError("only a compiled function that returns one number has "
-                                 f"gradients; this one returned the shape {g.shape}")
-            gradients = dict(zip(weights, saved["gradients"]))
-            return [g * gradients[w] if w in gradients else None for w in self.weights]
-        derivative(compiled, together=rule)
-        return compiled
-
 
 def straight_function(program):
     """The program as a Python function."""
@@ -695,11 +643,8 @@ def compile(f, model=None, backend="numpy"):
     model    the Module whose weights f uses: they are arguments of the programs, and get
              gradients if f returns one number, a loss. Without it, all Tensors that f uses are
              constants; if f is a Module itself, its weights are arguments without gradients
-    backend  "numpy", or "c": loops in C, where they are possible. Without a C compiler, "c"
-             warns, and uses NumPy
-    returns  Compiled: called like f
-
-    NotTraceable when it is called, if f depends on numbers in a way that no program can have.
+    backend  "numpy", or "c": loops in C where possible (a warning without a C compiler)
+    returns  Compiled: called like f; NotTraceable if the steps of f depend on numbers
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend is {backend!r}; there are {' and '.join(BACKENDS)}")
@@ -739,9 +684,6 @@ for f in (lambda x: x.sum() if x.sum() > 0 else -x.sum(),
 
 # %% Bytes read and written exercise="bytes-moved"
 #| export
-START = {np.add.reduce: 0.0, sum_forward: 0.0, np.maximum.reduce: -math.inf}  # reductions
-
-
 def bytes_moved(program, groups):
     """The bytes that the loops of all groups read and write.
 
@@ -792,29 +734,6 @@ check("bytes-moved")
 
 # %% Groups of steps exercise="groups"
 #| export
-def is_elementwise(node):
-    """Whether each element of the result needs one element of each input."""
-    return node.op is np.where or isinstance(node.op, np.ufunc) and node.op.signature is None
-
-
-def loop_shape(node):
-    """The shape over which a step loops; None if it is neither elementwise nor in START."""
-    if is_elementwise(node):
-        return node.shape
-    return node.inputs[0].shape if node.op in START else None
-
-
-def joins(x, node):
-    """Whether `node` can be computed in the loops of its input `x`."""
-    return is_elementwise(x) and loop_shape(x) == loop_shape(node)
-
-
-def waits(x, node):
-    """Whether the loops of `node` can begin only when those of its input `x` have ended. A view
-    has no loops."""
-    return not joins(x, node) and x.op not in VIEWS
-
-
 def levels(program):
     """The level of each step.
 
@@ -970,13 +889,12 @@ check("view-strides")
 def layout_of(program):
     """The Layout of a program.
 
-    .order    list of the groups (lists of Nodes), each after those that it needs
-    .array    {Node: the Node whose memory it uses}: itself, or of a view the Node behind it
-    .stored   list of the Nodes whose results are read by another group, or as a view, and so
-              must be kept in memory. Arguments and results that are written straight into an
-              output are not in it
+    .order   list of the groups (lists of Nodes), each after the groups that it needs
+    .array   {Node: the Node whose memory it uses}: itself, or of a view the Node behind it
+    .stored  list of the Nodes whose results must be kept in memory, because another group reads
+             them. Arguments, and results that are written into an output, are not in it
     """
-    return Layout(program, groups(program), levels(program), view_strides, START)
+    return Layout(program, groups(program), levels(program), view_strides)
 
 # %% [markdown]
 # Time is counted in groups: group number 0 of `layout.order`, then number 1, and so on. An
@@ -992,8 +910,8 @@ def arena(program):
 
     returns  ({Node: offset in bytes}, the bytes of the block), for each Node in
              layout_of(program).stored. An array has 4 bytes for each element, and is alive from
-             the number of its group in `layout.order` to that of the last group that reads it
-             or a view of it; to len(layout.order) if it, or a view of it, is an output
+             the number of its group in `layout.order` to the number of the last group that
+             reads it or a view of it; to len(layout.order) if it, or a view of it, is an output
 
     >>> a = Node(None, example=np.ones((2, 2), "float32"))
     >>> b = step(np.matmul, a, a)
@@ -1094,11 +1012,8 @@ class Loops(LoopMethods):
 
 
 def run_python(program, *arrays):
-    """Run a program as loops in Python: slow, and without a C compiler.
-
-    returns  list of float32 ndarrays
-    """
-    return support.interpreted(program, Loops(program, PYTHON), arrays)
+    """Run a program as loops in Python: slow. Returns a list of float32 ndarrays."""
+    return interpreted(program, Loops(program, PYTHON), arrays)
 
 # %% checks="nest"
 check("nest")
@@ -1121,14 +1036,11 @@ print(run_python(program, xs[:, :1] * np.arange(8, dtype="float32"))[0].sum(1))
 #| export
 def compile_c(program):
     """The program as machine code: a function of float32 arrays that returns a list of new
-    float32 arrays. Its attribute `source` is the text in C.
-
-    OSError, with the names cc, gcc and clang, if no C compiler is installed;
-    NotImplementedError if there are no loops for a step of the program.
-    """
+    ones. Its attribute `source` is the text in C. OSError, with the names cc, gcc and clang, if
+    no C compiler is installed; NotImplementedError if there are no loops for a step."""
     if any(a.dtype != np.float32 for a in program.arguments):
         raise NotImplementedError("the arguments of loops are float32")
-    return support.machine_code(program, Loops(program, C).source())
+    return machine_code(program, Loops(program, C).source())
 
 # %% [markdown]
 # Large matrix products are better left to BLAS. `outline` makes a program in which only the
@@ -1141,26 +1053,13 @@ def outline(program, build=compile_c):
     build(program of the group); groups with equal text share it. The rest stays as it is."""
     def text(part):
         return Loops(part, C).source()
-    outputs = support.outlined(layout_of(program), Program, text, build)
+    outputs = outlined(layout_of(program), Program, text, build)
     return Program(program.arguments, outputs)
 
 
-def c_function(program, most=1_000_000):
-    """The program with loops in C. All of it is one function if all steps have loops and no
-    more than `most` multiplications are in matrix products; else see `outline`."""
-    try:
-        support.find_compiler()
-    except OSError as error:
-        warn_user(f"{error}; the program runs in NumPy")
-        return straight_function(program)
-    products = [node for node in program.nodes if node.op in (np.matmul, np.dot)]
-    work = sum(x.example.size * x.inputs[0].shape[-1] for x in products if x.inputs[0].shape)
-    try:
-        if work <= most:
-            return compile_c(program)
-    except NotImplementedError:
-        pass  # a step without loops
-    return straight_function(outline(program))
+def c_function(program):
+    """The program with loops in C: all of it, or only its groups where BLAS is faster."""
+    return in_c(program, straight_function, compile_c, outline)
 
 
 BACKENDS["c"] = c_function
@@ -1229,7 +1128,7 @@ for name, microseconds in step_times(runs, rounds=8).items():
 # | `trace` | TorchDynamo | *graph breaks*: what cannot be traced runs in plain Python |
 # | | `jax.jit` | draw random numbers, with a generator that is an argument |
 # | `signature` | Dynamo's guards | one program for all batch sizes, with a length as variable |
-# | `value_and_gradients` | AOTAutograd | choose what is kept for the backward pass |
+# | `value_and_gradients` | AOTAutograd | choose which results are kept |
 # | `groups`, `nest` | TorchInductor, XLA | kernels for GPUs; try several versions of a loop |
 #
 # 1. Why does `compile` refuse a function that calls `np.random`, although it could record the

@@ -223,7 +223,7 @@ target.node.options, target.node.example = new.options, new.example
 target.node = result.node
 
 # %% traced mistake traced-views-are-written: Writes into a view.
-#> the other array would have to change
+#> the other array would also have to change
 #- if target.is_view:
 #-     raise NotTraceable("a result is to be written into a view")
 if False:
@@ -231,7 +231,7 @@ if False:
 
 # %% traced mistake traced-only-the-base-is-checked: Checks only whether `out` is a view of another
 # array.
-#> the other array would have to change
+#> the other array would also have to change
 #- if target.is_view:
 #-     raise NotTraceable("a result is to be written into a view")
 if target.base is not None:
@@ -1164,7 +1164,7 @@ swapped[a] = swapped[b]
 swapped[b] = swapped[a]
 
 # %% view-strides mistake strides-no-new-axes: Forgets the new axes.
-#> a new axis has a stride
+#> a new axis also has a stride
 #- return (0,) * (len(node.shape) - len(kept)) + tuple(kept)
 return tuple(kept)
 
@@ -1203,7 +1203,7 @@ if node.op is np.reshape:
     return None
 
 # %% view-strides mistake strides-reshape-keeps: Keeps the strides of a reshaped array.
-#> the strides are those of the new shape
+#> the strides belong to the new shape
 #- if node.op is np.reshape and strides == strides_of(x.shape):
 #-     return strides_of(node.shape)
 if node.op is np.reshape and strides == strides_of(x.shape):

@@ -3,18 +3,13 @@
 The compilation lesson decides which steps share their loops and where their results are stored.
 """
 
-import ctypes
 import itertools
 import math
-import operator
-import os
-import shutil
-import subprocess
-import tempfile
 from dataclasses import dataclass
 
 import numpy as np
 
+from tinytorch.support.forward import sum_forward
 from tinytorch.support.tracing import Node, only_nodes, operation_name
 
 # text of programs
@@ -194,43 +189,48 @@ static inline float exp_(float x) {
 }
 static inline float tanh_(float x) { return 1.0f - 2.0f / (exp_(2.0f * x) + 1.0f); }
 """
-FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-shared", "-fPIC"]
-
-
-def find_compiler():
-    """The path of a C compiler; OSError if there is none."""
-    names = "cc", "gcc", "clang"
-    for name in names:
-        if path := shutil.which(name):
-            return path
-    raise OSError(f"no C compiler is installed: none of {', '.join(names)} was found")
-
-
-def compile_source(source):
-    """The function `program` of a text in C, as machine code; it takes addresses of arrays."""
-    compiler = find_compiler()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        text, library = os.path.join(folder, "program.c"), os.path.join(folder, "program.so")
-        with open(text, "w", encoding="utf-8") as file:
-            file.write(source)
-        for native in (["-march=native"], []):  # a compiler that does not know it goes without
-            command = [compiler, *FLAGS, *native, text, "-o", library, "-lm"]
-            result = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-            if result.returncode == 0:
-                break
-        else:
-            raise OSError(f"{compiler} failed:\n{result.stderr}")
-        function = ctypes.PyDLL(library).program  # one thread at a time: its memory is static
-    function.restype = None
-    return function
-
 
 # what the loops in Python call; on NumPy's numbers, so that 1 / 0 is infinite, as in C
 PYTHON_SCOPE = {"inf": math.inf, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh}
 PYTHON_SCOPE |= {"sin": np.sin, "cos": np.cos}
 
 
+# which steps can share loops
+
+# {reduction: the first value of its totals}
+START = {np.add.reduce: 0.0, sum_forward: 0.0, np.maximum.reduce: -math.inf}
 VIEWS = {np.reshape, np.swapaxes, np.transpose, np.broadcast_to}
+
+
+def is_elementwise(node):
+    """Whether each element of the result needs one element of each input."""
+    return node.op is np.where or isinstance(node.op, np.ufunc) and node.op.signature is None
+
+
+def loop_shape(node):
+    """The shape over which a step loops; None if it is neither elementwise nor in START."""
+    if is_elementwise(node):
+        return node.shape
+    return node.inputs[0].shape if node.op in START else None
+
+
+def joins(x, node):
+    """Whether `node` can be computed in the loops of its input `x`."""
+    return is_elementwise(x) and loop_shape(x) == loop_shape(node)
+
+
+def waits(x, node):
+    """Whether the loops of `node` can begin only when the loops of its input `x` have ended. A
+    view has no loops."""
+    return not joins(x, node) and x.op not in VIEWS
+
+
+def same_array(x, node):
+    """Whether `x` is a Node, of the shape and dtype of `node`."""
+    return isinstance(x, Node) and x.shape == node.shape and x.dtype == node.dtype
+
+
+# where results are
 
 
 class Layout:
@@ -238,7 +238,6 @@ class Layout:
 
     groups, levels, strides  what the lesson's functions of these names return or are; `strides`
                              is `view_strides`
-    start                    {reduction: its first value}
 
     .order     list of the groups, each after those that it needs
     .array     {Node: the Node whose memory it uses}: itself, or of a view the Node behind it
@@ -248,8 +247,8 @@ class Layout:
                reads them, or a view of them
     """
 
-    def __init__(self, program, groups, levels, strides, start):
-        self.program, self.start = program, start
+    def __init__(self, program, groups, levels, strides):
+        self.program = program
         lists = {id(group): group for group in groups.values()}.values()
         self.order = sorted(
             (sorted(group, key=lambda node: node.created) for group in lists),
@@ -299,7 +298,7 @@ class LoopMethods:
         self.memory |= {x: ("m", offset // 4) for x, offset in offsets.items()}
         self.memory |= {x: (f"o{n}", 0) for x, n in layout.returned.items()}
         self.stored = {*layout.stored, *layout.returned}
-        self.start, self.names = layout.start, {}
+        self.names = {}
 
     def index(self, strides, names=None):
         """The place of an element: the sum of its indices times these strides, as text."""
@@ -388,7 +387,7 @@ class LoopMethods:
             place = self.element(node, self.index(row_major(shape)))
             return self.loops(shape, [self.assign(place, self.read(node.inputs[0], shape))])
         for member in group:
-            if member.op not in self.language.formulas and member.op not in self.start:
+            if member.op not in self.language.formulas and member.op not in START:
                 raise NotImplementedError(f"there are no loops for the step {member.name}")
         return self.nest(group)
 
@@ -445,31 +444,9 @@ def is_fill(node):
     )
 
 
-# programs in C and in Python
-
-
 def shapes_of(parts):
     """The shapes of Nodes, arrays and numbers."""
     return [np.shape(x.example if isinstance(x, Node) else x) for x in parts]
-
-
-def machine_code(program, source):
-    """The text of a program in C as a function of float32 arrays, which returns a list of new
-    ones."""
-    function = compile_source(source)
-    shapes, expected = shapes_of(program.outputs), shapes_of(program.arguments)
-
-    def run(*arrays):
-        arrays = [np.asarray(x, np.float32, order="C") for x in arrays]
-        if [x.shape for x in arrays] != expected:  # else C would read beyond their ends
-            raise ValueError(f"the arrays should have the shapes {expected}")
-        out = [np.empty(shape, np.float32) for shape in shapes]
-        addresses = [x.__array_interface__["data"][0] for x in (*arrays, *out)]
-        function(*map(ctypes.c_void_p, addresses))
-        return out
-
-    run.source = source
-    return run
 
 
 def interpreted(program, loops, arrays):
@@ -481,60 +458,3 @@ def interpreted(program, loops, arrays):
     with np.errstate(all="ignore"):
         scope["program"](*given, *out, [math.nan] * (loops.size // 4))
     return [np.reshape(x, shape).astype("float32") for x, shape in zip(out, shapes)]
-
-
-def outlined(layout, program_of, text_of, build):
-    """The inputs that `outline` needs for a new Program: its outputs, in which each group of two or
-    more steps is one step.
-
-    program_of  the class Program
-    text_of     text_of(program): its text in C; groups of equal text share a kernel
-    build       build(program): a kernel, a function of float32 arrays that returns a list of them
-    """
-    new, kernels = {}, {}
-
-    def now(x):
-        return new.get(x, x) if isinstance(x, Node) else x
-
-    for group in layout.order:
-        members = set(group)
-        inputs = [x for node in group for x in node.inputs]
-        outside = [x for x in only_nodes(inputs) if x not in members and not is_fill(x)]
-        if len(group) < 2 or not can_be_kernel(group, inputs, layout.start):
-            for node in group:
-                new[node] = Node(node.op, map(now, node.inputs), node.options, node.example)
-            continue
-        part = {x: Node(None, example=np.asarray(x.example, np.float32)) for x in outside}
-        for node in group:
-            parts = [part.get(x, x) if isinstance(x, Node) else x for x in node.inputs]
-            part[node] = Node(node.op, parts, node.options, node.example)
-        results = [x for x in group if x in layout.stored or x in layout.returned]
-        small = program_of([part[x] for x in outside], [part[x] for x in results])
-        text = text_of(small)
-        if text not in kernels:
-            kernels[text] = build(small)
-        kernel = named_kernel(kernels[text], len(kernels), [x.dtype for x in results])
-        whole = Node(kernel, map(now, outside), {}, [x.example for x in results])
-        for n, node in enumerate(results):
-            new[node] = Node(operator.getitem, (whole, n), {}, node.example)
-    return [now(x) for x in layout.program.outputs]
-
-
-def can_be_kernel(group, inputs, start):
-    """Whether all steps of a group can be written in C: no ints, float64 or arrays of constants."""
-    arrays = [x for x in [*group, *inputs] if isinstance(x, Node)]
-    return (
-        all(x.op in C.formulas or x.op in start for x in group)
-        and all(x.dtype in (np.float32, bool) for x in arrays)
-        and all(isinstance(x, Node) or np.size(x) == 1 for x in inputs)
-    )
-
-
-def named_kernel(kernel, number, dtypes):
-    """A kernel as the operation of a step; True and False stay what they are."""
-
-    def call(*arrays):
-        return [x.astype(dtype, copy=False) for x, dtype in zip(kernel(*arrays), dtypes)]
-
-    call.__name__ = f"kernel_{number}"
-    return call
