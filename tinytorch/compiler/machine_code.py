@@ -49,14 +49,14 @@ def machine_code(program, source):
     ones."""
     function = compile_source(source)
     shapes, expected = shapes_of(program.outputs), shapes_of(program.arguments)
+    function.argtypes = [ctypes.c_void_p] * (len(shapes) + len(expected))
 
     def run(*arrays):
         arrays = [np.asarray(x, np.float32, order="C") for x in arrays]
         if [x.shape for x in arrays] != expected:  # else C would read beyond their ends
             raise ValueError(f"the arrays should have the shapes {expected}")
         out = [np.empty(shape, np.float32) for shape in shapes]
-        addresses = [x.__array_interface__["data"][0] for x in (*arrays, *out)]
-        function(*map(ctypes.c_void_p, addresses))
+        function(*[x.__array_interface__["data"][0] for x in (*arrays, *out)])
         return out
 
     run.source = source

@@ -7,7 +7,6 @@
 # arithmetic in C. The axis is logarithmic.
 
 # %% tags=["payoff"]
-from tinytorch.pictures.acceleration import plot_memory
 from tinytorch.pictures.compilation import (composed_gpt, draw_groups, draw_strides, plot_bytes,
                                             plot_ladder, quick_ladder, step_times)
 
@@ -810,7 +809,7 @@ programs = {"softmax": program, "gelu": trace(gelu, np.ones((4, 8), "float32")),
 figure = plot_bytes({name: (bytes_moved(p, {node: [node] for node in p.nodes}),
                             bytes_moved(p, groups(p))) for name, p in programs.items()})
 # alt: Two bars for each of four programs on a logarithmic axis, the bytes of single steps and
-# of groups. Softmax 832 and 576 bytes, gelu 2,688 and 256, AdamW 136,012 and 28,012, the XOR
+# of groups. Softmax 1,088 and 704 bytes, gelu 2,688 and 256, AdamW 136,012 and 28,012, the XOR
 # step 3,032 and 2,096.
 
 # %% [markdown]
@@ -935,6 +934,13 @@ def arena(program):
 
 # %% checks="arena"
 check("arena")
+
+# %% tags=["demonstration"]
+program = optimized(trace(sgd_step, xs, ys, weights=weights))
+offsets, size = arena(program)
+single, stored = (sum(4 * x.example.size for x in nodes) for nodes in (program.nodes, offsets))
+print(f"{len(program.nodes)} results have {single:,} bytes; {len(offsets)} of them are stored, "
+      f"{stored:,} bytes, in a block of {size:,} bytes")
 
 # %% [markdown]
 # ## Loops
@@ -1118,8 +1124,10 @@ for name, microseconds in step_times(runs, rounds=8).items():
     print(f"{name:12}{microseconds / 1000:6.1f} milliseconds")
 
 # %% [markdown]
-# Here Python is a small share of the time, so NumPy in straight lines gains little. C gains
-# more, because its groups move fewer bytes. BLAS computes the matrix products of all three.
+# In this network most of the time is arithmetic and memory, not Python. The program in straight
+# lines deletes each array after its last use, while the library keeps a graph until the
+# backward pass has used it. C also moves fewer bytes. BLAS computes the matrix products of all
+# three versions.
 #
 # ## Look back
 #
