@@ -97,6 +97,18 @@ def test_labels_are_arguments_and_no_constants():
     assert len(compiled.programs) == 1
 
 
+@pytest.mark.parametrize(
+    "first", [[[0, 0]], [[0, 1]], [[3, 3]], [[0]], [[7]]], ids=lambda ids: str(ids)
+)
+def test_ids_that_look_like_positions_or_like_the_targets_are_told_apart(first):
+    model, x = GPT(9, 4, 8, 1, 2), np.array(first)
+    compiled = compile(lambda x, y: lm_loss(model, x, y), model)
+    y = np.full_like(x, 2) if x.size == 1 else x
+    compiled(x, y)
+    x, y = (x + 5) % 9, (x + 1) % 9
+    assert float(compiled(x, y)) == float(lm_loss(model, x, y)) and len(compiled.programs) == 1
+
+
 def test_a_recurrent_network_and_joined_tensors_are_traced():
     model, ids = RecurrentModel(12, 4, 5), ints(12, 2, 3)
     compiled = compile(lambda ids: mean_square(model(ids)[0]), model)

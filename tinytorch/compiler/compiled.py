@@ -48,7 +48,7 @@ class CompiledMethods:
         programs = [
             lesson["trace"](
                 value_and_gradients(f, weights),
-                *[shuffled(x, rng) for x in arrays],
+                *other_numbers(arrays, rng),
                 weights=[*self.others, *self.weights],
             )
             for _ in range(2)
@@ -87,10 +87,29 @@ def only_tensors(parts):
     return list(found)
 
 
-def shuffled(x, rng):
-    """Other numbers of the same kind: in another order, floats with random signs."""
-    x = rng.permutation(x.ravel()).reshape(x.shape)
-    return x * rng.choice([-1, 1], x.shape).astype(x.dtype) if x.dtype.kind == "f" else x
+def other_numbers(arrays, rng):
+    """Arrays of the same shapes and dtypes with other numbers, for a trace.
+
+    Floats are shuffled and get random signs. Ints are shuffled, or drawn between 0 and the largest
+    one. They are recognized by their numbers, so an array of ints must differ from the others, from
+    zeros and from 0, 1, 2, ...: NotTraceable if that is not possible.
+    """
+    result, taken = [], []
+    for x in arrays:
+        y = rng.permutation(x.ravel()).reshape(x.shape)
+        if x.dtype.kind == "f":
+            y = y * rng.choice([-1, 1], x.shape).astype(x.dtype)
+        elif x.dtype.kind in "iu" and x.size:
+            for _ in range(100):
+                numbers = y.ravel().tolist()
+                if any(numbers) and numbers not in [*taken, list(range(y.size))]:
+                    break
+                y = rng.integers(0, max(1, x.max()), x.shape, x.dtype, endpoint=True)
+            else:
+                raise NotTraceable("the numbers of two arrays of ints cannot be told apart")
+            taken.append(numbers)
+        result.append(y)
+    return result
 
 
 def first_difference(a, b):
