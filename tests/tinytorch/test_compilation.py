@@ -415,6 +415,13 @@ def test_only_one_number_has_gradients():
         out.backward(np.ones((4, 2), "float32"))
 
 
+def test_an_argument_that_requires_a_gradient_is_refused():
+    x = tinytorch.Variable(floats(2))
+    with pytest.raises(ValueError, match="detach"):
+        compile(mean_square)(x * 2)
+    assert float(compile(mean_square)(x.detach())) == float(mean_square(x))
+
+
 def test_numbers_from_outside_are_constants():
     global_factor = [1.0]
     compiled = compile(lambda x: (x * global_factor[0]).sum())

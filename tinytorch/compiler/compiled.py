@@ -32,6 +32,16 @@ class CompiledMethods:
             [(w.requires_grad, w.shape, w.dtype.str) for w in self.weights + self.others]
         )
 
+    def without_tensors(self, arguments):
+        """The arguments, with the arrays of Tensors. ValueError for a Tensor that requires a
+        gradient, which a program does not compute."""
+        if any(is_tensor(x) and x.requires_grad for x in arguments):
+            raise ValueError(
+                "only the weights of the model get gradients, and an argument requires one: "
+                "give x.detach()"
+            )
+        return [x.data if is_tensor(x) else x for x in arguments]
+
     def build(self, arguments):
         """An operation for these arguments, with its gradient rule."""
         from tinytorch.core.autograd import derivative  # late: a lesson of the course

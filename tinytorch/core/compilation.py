@@ -1,5 +1,5 @@
 # From modules/source/21_compilation/compilation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 2f299265290e6661
+# checksum: 3f6eab2b3d3f9ca2
 """Compilation: A training step recorded as a program, simplified, and written as loops in C."""
 
 import numpy as np
@@ -342,7 +342,7 @@ class Compiled(CompiledMethods):
         A new program is built only if `self.programs` has none for these arguments. Its key
         consists of `self.state()` and the signatures of the arguments.
         """
-        arguments = [x.data if isinstance(x, Tensor) else x for x in arguments]
+        arguments = self.without_tensors(arguments)  # their arrays instead
         key = self.state(), *map(signature, arguments)
         if key not in self.programs:
             self.programs[key] = self.build(arguments)

@@ -616,7 +616,7 @@ class Compiled(CompiledMethods):
         A new program is built only if `self.programs` has none for these arguments. Its key
         consists of `self.state()` and the signatures of the arguments.
         """
-        arguments = [x.data if isinstance(x, Tensor) else x for x in arguments]
+        arguments = self.without_tensors(arguments)  # their arrays instead
         ### BEGIN SOLUTION
         key = self.state(), *map(signature, arguments)
         if key not in self.programs:
