@@ -167,6 +167,16 @@ def test_what_depends_on_numbers_is_refused_and_leaves_nothing_behind(name):
     assert isinstance(model.weights.grad, np.ndarray)
 
 
+@pytest.mark.parametrize("count", [np.sum, np.count_nonzero, np.max, lambda y: y[0]])
+def test_numbers_computed_from_ints_are_refused(count):
+    y = np.array([1, 0, 3, 2, 9] * 9)
+    with pytest.raises(NotTraceable, match="numbers of its arguments"):
+        compile(lambda x, y: (x * float(count(y))).sum())(floats(2), y)
+    if count is np.sum:
+        with pytest.raises(NotTraceable, match="numbers of its arguments"):
+            compile(lambda x, y: (x * float(count(y))).sum())(floats(2), y > 1)
+
+
 def test_the_error_names_the_line():
     line = branches.__code__.co_firstlineno + 1
     with pytest.raises(NotTraceable, match=rf"line {line} of branches: return x.sum\(\) if"):

@@ -58,10 +58,10 @@ class CompiledMethods:
         programs = [
             lesson["trace"](
                 value_and_gradients(f, weights),
-                *other_numbers(arrays, rng),
+                *other_numbers(arrays, rng, draw),
                 weights=[*self.others, *self.weights],
             )
-            for _ in range(2)
+            for draw in (False, True)
         ]
         if not lesson["same"](*programs):
             raise NotTraceable(
@@ -97,24 +97,31 @@ def only_tensors(parts):
     return list(found)
 
 
-def other_numbers(arrays, rng):
+def other_numbers(arrays, rng, draw):
     """Arrays of the same shapes and dtypes with other numbers, for a trace.
 
-    Floats are shuffled and get random signs. Ints are shuffled, or drawn between 0 and the largest
-    one. They are recognized by their numbers, so an array of ints must differ from the others, from
-    zeros and from 0, 1, 2, ...: NotTraceable if that is not possible.
+    draw  False: shuffle ints. True: draw them between 0 and the largest one, without it, so that
+          sums, counts and maxima also change
+
+    Floats are shuffled and get random signs. Ints are recognized by their numbers, so an array of
+    ints must differ from the others, from zeros and from 0, 1, 2, ...: NotTraceable if that is not
+    possible.
     """
     result, taken = [], []
     for x in arrays:
         y = rng.permutation(x.ravel()).reshape(x.shape)
         if x.dtype.kind == "f":
             y = y * rng.choice([-1, 1], x.shape).astype(x.dtype)
+        elif x.dtype.kind == "b":
+            y = rng.random(x.shape) < 0.5 if draw else y
         elif x.dtype.kind in "iu" and x.size:
-            for _ in range(100):
+            for attempt in range(100):
+                if draw or attempt:
+                    low, high = min(0, x.min()), max(1, x.max() - (attempt < 50))
+                    y = rng.integers(low, high, x.shape, x.dtype, endpoint=True)
                 numbers = y.ravel().tolist()
                 if any(numbers) and numbers not in [*taken, list(range(y.size))]:
                     break
-                y = rng.integers(0, max(1, x.max()), x.shape, x.dtype, endpoint=True)
             else:
                 raise NotTraceable("the numbers of two arrays of ints cannot be told apart")
             taken.append(numbers)
