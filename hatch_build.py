@@ -33,6 +33,7 @@ COURSE = [
     "tinytorch/data/*",
     "tinytorch/nn/*.py",
     "tinytorch/pictures/*.py",
+    "tinytorch/compiler/*.py",
     "tinytorch/support/*.py",
     "tests/conftest.py",
     "tests/test_lessons.py",

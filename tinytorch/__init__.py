@@ -31,6 +31,7 @@ __getattr__, __dir__ = public_module(
         "tensor": "Tensor Variable stack where",
         "layers": "manual_seed",
         "autograd": "Function no_grad numerical_gradient_check draw_graph",
+        "compilation": "compile",
         "support.tensor_functions": "arange cat eye full linspace ones rand randn tensor zeros",
         "support.checkpoints": "load save",
     },
@@ -70,7 +71,7 @@ __getattr__, __dir__ = public_module(
         "data loaders are in tinytorch.data, clip_grad_norm_ in tinytorch.optim": "utils",
         "write np.{name}(...), with x.data for each tensor": "allclose einsum",
         "write np.array_equal(x.data, y.data)": "equal",
-        "the course has no compiler": "compile jit",
+        "write compile(f, model), for a function f that returns the loss": "jit",
         "Profile is in tinytorch.profile": "profiler",
         "GradScaler is in tinytorch.core.acceleration and also unscales; no autocast": "amp "
         "autocast",

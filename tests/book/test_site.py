@@ -410,7 +410,7 @@ def test_the_zip_of_the_course_is_a_folder_to_work_in(site, tmp_path):
     folder = tmp_path / "tinytorch"
     assert (folder / "bin" / "tito").exists() and len(
         list(folder.glob("modules/source/*/*_dev.py"))
-    ) == 24
+    ) == 25
 
 
 def test_every_lesson_has_three_pictures(site):

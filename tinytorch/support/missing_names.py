@@ -90,7 +90,7 @@ MODULE = {  # the same for methods of torch.nn.Module, and of GradScaler
     "write dict(net.named_modules())[name]": "get_submodule",
     "write dict(net.named_buffers())[name]": "get_buffer",
     "networks are float32 or float64: leave {name}() out": "half bfloat16",
-    "the course has no compiler: leave it out": "compile",
+    "write tinytorch.compile(f, net), for a function f that returns the loss": "compile",
     "write Sequential(*net, layer), or a ModuleList": "append extend insert",
     "to clip, multiply max_norm by scaler.get_scale(): step() divides the gradients": "unscale_",
 }

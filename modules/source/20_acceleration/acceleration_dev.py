@@ -1160,16 +1160,17 @@ print(f"float16 takes {low:.0f} to {high:.0f} times as long as float32")
 # | you wrote | at scale | what it can do and we cannot |
 # | --- | --- | --- |
 # | `matmul_blocked` | BLAS, cuBLAS | use the registers and vector units of each processor |
-# | `gelu_fused` | `torch.compile`, `jax.jit` (XLA) | generate machine code for any formula |
+# | `gelu_fused` | lesson 21, `torch.compile`, XLA | generate machine code for any formula |
 # | `Buffers` | PyTorch's caching allocator | split and merge blocks of any size |
-# | `plan` | XLA's buffer assignment | plan every program that it compiles |
+# | `plan` | lesson 21, XLA's buffer assignment | plan every program that it compiles |
 # | `steps_needed` | vLLM, TensorRT-LLM | run rows of different lengths in one cache |
 # | `DataParallel` | `DistributedDataParallel`, `jax.shard_map` | use several computers |
 # | | Dask, Ray | schedule any tasks; continue after a computer has failed |
 # | `GradScaler` | `torch.amp.GradScaler` | compute with float16 in hardware |
 #
 # From Python we choose the order of NumPy's calls and the place of their results. What happens
-# inside a call is decided by compiled code, and more speed needs other compiled code.
+# inside a call is decided by compiled code, and more speed needs other compiled code. In lesson
+# 21 you write a program that writes it.
 #
 # ## Look back
 #
