@@ -7,6 +7,7 @@ from tinytorch import (  # noqa: F401  each opens without its lessons
     data,
     func,
     generate,
+    gpu,
     interpret,
     nn,
     optim,
