@@ -234,7 +234,9 @@ class Launch:
                 sys.settrace(self.watch)
             return run()
         except (ArithmeticError, ValueError) as error:
-            raise self.error(f"{error}: a GPU goes on with inf or nan", error.__traceback__) from None
+            raise self.error(
+                f"{error}: a GPU goes on with inf or nan", error.__traceback__
+            ) from None
         finally:
             if self.is_watched:
                 sys.settrace(tracer)
@@ -279,7 +281,11 @@ class Launch:
             raise self.error(f"barrier divergence: threads wait in lines {sorted(lines)}")
 
     def race(self, element, other, write):
-        user = "other threads use" if other is None else f"thread {tuple(self.coordinates(other))} uses"
+        user = (
+            "other threads use"
+            if other is None
+            else f"thread {tuple(self.coordinates(other))} uses"
+        )
         return self.error(
             f"race: this thread {'writes' if write else 'reads'} {element}, which {user} without a "
             "barrier in between"

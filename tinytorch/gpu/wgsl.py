@@ -202,7 +202,9 @@ class Translator(ast.NodeVisitor):
         if isinstance(target, ast.Name):
             known = self.locals.setdefault(target.id, kind)
             if known == "i32" and kind == "f32":
-                what = f"{target.id} was an int and becomes a float: begin with a float, such as 0.0"
+                what = (
+                    f"{target.id} was an int and becomes a float: begin with a float, such as 0.0"
+                )
                 raise self.error(target, what)
             place = target.id + "_"
         else:
@@ -306,5 +308,7 @@ def parse(kernel):
         tree, first = None, 0
     if not isinstance(tree, ast.FunctionDef):
         name = getattr(kernel, "__name__", kernel)
-        raise CompileError(f"define {name} by `def` in a file or a notebook (line {first} of {name})")
+        raise CompileError(
+            f"define {name} by `def` in a file or a notebook (line {first} of {name})"
+        )
     return tree, max(first, 1)

@@ -44,7 +44,10 @@ def draw_warp(columns=64, rows=32):
                      "start")  # fmt: skip
         width, high = (WIDTH - 24) / 2 / pieces, 4.4
         for piece in range(rows * pieces):
-            place = 12 + (WIDTH - 24) / 2 + piece % pieces * width, top + 32 + piece // pieces * high
+            place = (
+                12 + (WIDTH - 24) / 2 + piece % pieces * width,
+                top + 32 + piece // pieces * high,
+            )
             drawing.cell(*place, "", "gradient" if piece in moved else "muted", width, high)
         for thread, address in enumerate(at):
             y = top + 32 + (thread + 0.5) * high
@@ -219,5 +222,3 @@ def run_on_gpu(cases, compiled):
             line += f", {1e6 * (time.perf_counter() - start):.0f} microseconds with the copy back"
         lines.append(line)
     return "\n".join(lines)
-
-
