@@ -33,7 +33,7 @@ BANKS = 32  # of shared memory: each of them serves one address at a time
 MOST_THREADS = 1024  # of a block
 MOST_ACCESSES = 20_000_000  # of a block to one array: after as many the launch is stopped
 MOST_LINES = 200_000  # of a thread between two barriers, in kernels with a `while`
-MOST_BARRIERS = 10_000  # of a block
+MOST_BARRIERS = 2_000  # of a block
 CODES = {"f": "f", "i": "i", "u": "I", "b": "b"}  # NumPy's kind of number: the code of `array`
 
 Place = namedtuple("Place", "x y z")
