@@ -1,27 +1,27 @@
 """2022: a GPT that runs in kernels.
 
 In this year FlashAttention computed exact attention with a fraction of the memory traffic, and
-showed that the order of reads and writes can matter more than the arithmetic. Here the small GPT
-that comes with the package runs in the kernels of lesson 22: layer norm, matrix products,
+showed that the order of reads and writes can matter more than the arithmetic. Here the small
+GPT that comes with the package runs in the kernels of lesson 22: layer norm, matrix products,
 attention and sums are the learner's, and only the lookup of embeddings, GELU and the copies of
 heads are given.
 
 The simulator reads a text of 16 tokens in one pass, and counts the transactions of each kernel.
-If WebGPU finds a GPU, the same kernels then write 40 tokens there. In both cases the tokens must
-be those of `generate`. Nothing here is a bar on time: without a real GPU, a time says nothing.
+If WebGPU finds a GPU, the same kernels then write 40 tokens there. In both cases the tokens
+must be those of `generate`. Nothing here is a bar on time: without a real GPU, a time says nothing.
 """
 
 # /// milestone
 # title = "A GPT in kernels"
 # needs = [
 #     "tensor", "activations", "layers", "losses", "autograd", "optimizers", "training",
-#     "convolutions", "normalization", "tokenization", "embeddings", "attention", "transformers",
-#     "generation", "profiling", "kernels",
+#     "convolutions", "normalization", "tokenization", "embeddings", "attention",
+#     "transformers", "generation", "profiling", "kernels",
 # ]
 # seconds = 600
 # alt = """Bars, the transactions of each kernel for 16 tokens, on a logarithmic axis: matrix \
-#     products need most, far below the bar of naive matrix products; attention, layer norm and \
-#     the sums need less."""
+#     products need most, far below the bar of naive matrix products; attention, layer norm \
+#     and the sums need less."""
 # [goal]
 # "share of tokens equal to generate" = 1.0
 # [at_most]
@@ -148,8 +148,9 @@ class KernelGPT:
             qkv = self.linear(self.norm(x, f"{name}.norm1"), f"{name}.attention.qkv")
             x = self.plus(x, self.linear(self.attend(qkv), f"{name}.attention.out"))
             hidden = self.linear(self.norm(x, f"{name}.norm2"), f"{name}.mlp.0")
-            self.elementwise(gelu, hidden, hidden)
-            x = self.plus(x, self.linear(hidden, f"{name}.mlp.2"))
+            active = self.backend.empty(*hidden.shape)
+            self.elementwise(gelu, hidden, active)
+            x = self.plus(x, self.linear(active, f"{name}.mlp.2"))
         return self.backend.numpy(self.product(self.norm(x, "norm"), weights["head"]))
 
     def elementwise(self, kernel, *arrays):
@@ -200,9 +201,9 @@ class KernelGPT:
 
 
 def naive_transactions(rows, inner, columns):
-    """The transactions of a matrix product without tiles, in blocks of 16 x 16 threads, for lengths
-    that are multiples of 32: each of the 8 warps of a block reads 2 rows of a and 1 of b in each
-    step, and writes 2 rows."""
+    """The transactions of a matrix product without tiles, in blocks of 16 x 16 threads, for
+    lengths that are multiples of 32: each of the 8 warps of a block reads 2 rows of a and 1 of
+    b in each step, and writes 2 rows."""
     warps = 8 * blocks_for(rows, TILE) * blocks_for(columns, TILE)
     return warps * (3 * inner + 2)
 
@@ -210,8 +211,8 @@ def naive_transactions(rows, inner, columns):
 def read_in_simulator(model, tokenizer):
     """Let the simulator read a text of SIMULATED tokens in one pass.
 
-    returns  (share of the next tokens that are those of `generate`, largest difference of a logit,
-             Simulated, transactions of naive matrix products)
+    returns  (share of the next tokens that are those of `generate`, largest difference of a
+             logit, Simulated, transactions of naive matrix products)
     """
     prompt = tokenizer.encode(PROMPT)[None]
     written = SIMULATED - prompt.shape[1] + 1
@@ -229,8 +230,9 @@ def read_in_simulator(model, tokenizer):
 
 
 def write_on_gpu(model, tokenizer):
-    """Let the GPU write WRITTEN tokens. The text always has its full length, because another length
-    would be another program; attention is causal, so what is behind the last token changes nothing.
+    """Let the GPU write WRITTEN tokens. The text always has its full length, because another
+    length would be another program; attention is causal, so the tokens behind the last one change
+    nothing.
 
     returns  (share of the tokens that are those of `generate`, largest difference of a logit)
     """

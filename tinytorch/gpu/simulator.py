@@ -242,7 +242,7 @@ class Launch:
                 sys.settrace(tracer)
 
     def watch(self, frame, event, argument):
-        """Python calls this when a function begins or goes on, and what it returns for each line."""
+        """Python calls this when a function begins or goes on, and its result for each line."""
         if frame.f_code is not self.kernel.__code__:
             return None
         frame.f_trace_opcodes = self.has_empty_loop  # `while True: pass` never begins a line again

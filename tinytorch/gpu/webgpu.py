@@ -84,7 +84,7 @@ class GPUArray:
 
 
 def to_gpu(x):
-    """A copy of an ndarray in the memory of the GPU: integers as int32, other numbers as float32."""
+    """A copy of an ndarray in the memory of the GPU: ints as int32, other numbers as float32."""
     x = np.asarray(x)
     x = np.ascontiguousarray(x, np.int32 if x.dtype.kind in "iub" else np.float32).reshape(x.shape)
     return GPUArray(x.shape, x.dtype, x)
@@ -127,10 +127,18 @@ def kind_of(x):
 
 def run_program(text, grid, *arguments):
     """Like `run`, for a program in WGSL."""
-    program, arrays = pipeline(text), [x for x in arguments if isinstance(x, GPUArray)]
+    arrays = [x for x in arguments if isinstance(x, GPUArray)]
+    buffers = [x.buffer for x in arrays]
+    for n, buffer in enumerate(buffers):
+        if buffers.count(buffer) > 1 and f"@binding({n}) var<storage, read_write>" in text:
+            raise ValueError(
+                "on a GPU, an array that a kernel writes can be given once only: write the result "
+                "into another array"
+            )
+    program = pipeline(text)
     bindings = device().create_bind_group(
         layout=program.get_bind_group_layout(0),
-        entries=[{"binding": n, "resource": {"buffer": x.buffer}} for n, x in enumerate(arrays)],
+        entries=[{"binding": n, "resource": {"buffer": x}} for n, x in enumerate(buffers)],
     )
     encoder = device().create_command_encoder()
     step = encoder.begin_compute_pass()

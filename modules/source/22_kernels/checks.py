@@ -143,8 +143,8 @@ def transposed(n, m, case=""):
 SUMS = TILES | {
     "race: ": "in each phase, threads read what others wrote in the phase before: a `yield` is "
     "needed between two phases, and after the first writes",
-    "is outside": "only as many threads add as there are sums: x < step. And the last block has "
-    "threads without an element, which write 0.0 into the tile",
+    "is outside": "only as many threads add as there are sums: x < step. And the last block "
+    "has threads without an element, which write 0.0 into the tile",
     "is read before": "each thread writes into the tile first, threads without an element 0.0, "
     "and a `yield` comes before the first reads",
 }
@@ -227,8 +227,8 @@ PRODUCT = {
     **TILES,
     "is read before": "each thread writes one element of each tile, and zeros beyond the "
     "matrices; a `yield` comes before the tiles are read",
-    "race: ": "a `yield` is needed after the tiles are written, and another one before the next "
-    "tiles overwrite these",
+    "race: ": "a `yield` is needed after the tiles are written, and another one before the "
+    "next tiles overwrite these",
     "divergence": "threads without a result must also load and wait: no `return`, and no "
     "`yield` in an `if`",
     "is outside": "at the edges, a tile reaches beyond the matrices: compare the row and the "
@@ -267,7 +267,7 @@ KEYS = {
 
 def attended(q, k, v, case):
     wrong = {
-        "`sums` must also be multiplied by the factor when the maximum grows": attention_by_hand(
+        "`sums` must also be multiplied by the factor": attention_by_hand(
             q, k, v, sums_rescaled=False
         ),
         "`total` must be multiplied by the factor when the maximum grows": attention_by_hand(
@@ -938,8 +938,8 @@ def test_tiles_are_used_16_times():
     at_most(counts, "reads", 4096, case, cause)
     barriers = int(counts["barriers"])
     assert 8 <= barriers <= 20, (
-        f"{case} has 4 blocks with 2 steps along k, and 2 barriers in each step: 16 in all; yours "
-        f"has {barriers}"
+        f"{case} has 4 blocks with 2 steps along k, and 2 barriers in each step: 16 in all; "
+        f"yours has {barriers}"
     )
 
 

@@ -1233,6 +1233,13 @@ total += p
 #> that key does not exist in this tile
 #- for j in range(min(32, i - start + 1)):
 #-     score, before = 0.0, largest
+#-     for d in range(HEAD):
+#-         score += query[d] * keys[j, d]
+#-     largest = max(largest, score)
+#-     p, scale = math.exp(score - largest), math.exp(before - largest)
+#-     total = total * scale + p
+#-     for d in range(HEAD):
+#-         sums[d] = sums[d] * scale + p * values[j, d]
 for j in range(32):
     score, before = 0.0, largest
     for d in range(HEAD):
@@ -1242,6 +1249,11 @@ for j in range(32):
     total = total * scale + p
     for d in range(HEAD):
         sums[d] = sums[d] * scale + p * values[j, d]
+
+# %% attention mistake attention-last-key-missing: Looks at the keys before the own one.
+#> `total` is 0 at the end
+#- for j in range(min(32, i - start + 1)):
+#-     score, before = 0.0, largest
 #-     for d in range(HEAD):
 #-         score += query[d] * keys[j, d]
 #-     largest = max(largest, score)
@@ -1249,7 +1261,15 @@ for j in range(32):
 #-     total = total * scale + p
 #-     for d in range(HEAD):
 #-         sums[d] = sums[d] * scale + p * values[j, d]
-pass
+for j in range(min(32, i - start)):
+    score, before = 0.0, largest
+    for d in range(HEAD):
+        score += query[d] * keys[j, d]
+    largest = max(largest, score)
+    p, scale = math.exp(score - largest), math.exp(before - largest)
+    total = total * scale + p
+    for d in range(HEAD):
+        sums[d] = sums[d] * scale + p * values[j, d]
 
 # %% attention mistake attention-scaled-twice: Divides by the root again.
 #> The scores are scaled already
@@ -1274,10 +1294,25 @@ p, scale = math.exp(score - before), math.exp(before - largest)
 
 # %% attention mistake attention-score-not-begun: Adds the scores of all keys.
 #> attention of
-#- score, before = 0.0, largest
-before = largest
 #- for j in range(min(32, i - start + 1)):
+#-     score, before = 0.0, largest
+#-     for d in range(HEAD):
+#-         score += query[d] * keys[j, d]
+#-     largest = max(largest, score)
+#-     p, scale = math.exp(score - largest), math.exp(before - largest)
+#-     total = total * scale + p
+#-     for d in range(HEAD):
+#-         sums[d] = sums[d] * scale + p * values[j, d]
 score = 0.0
+for j in range(min(32, i - start + 1)):
+    before = largest
+    for d in range(HEAD):
+        score += query[d] * keys[j, d]
+    largest = max(largest, score)
+    p, scale = math.exp(score - largest), math.exp(before - largest)
+    total = total * scale + p
+    for d in range(HEAD):
+        sums[d] = sums[d] * scale + p * values[j, d]
 
 # %% attention mistake attention-keys-for-values: Adds the keys instead of the values.
 #> attention of
@@ -1399,10 +1434,12 @@ text = f"{text} * {n} + {part}" if text else part
 
 # %% compiler mistake address-other-length: Multiplies by the length of the axis before.
 #> a step along an axis skips all elements
-#- text = ""
 #- for node, n in zip(index, shape):
 #-     part, kind = self.translate(node)
-text = ""
+#-     if kind == "f32":
+#-         raise self.error(node, "an index is a whole number: write // instead of /")
+#-     text = f"({text} * {n} + {part})" if text else part
+#- return text
 for node, n in zip(index, (1, *shape)):
     part, kind = self.translate(node)
     if kind == "f32":
@@ -1552,7 +1589,7 @@ return " + ".join(parts)
 return tests[0] if len(tests) == 1 else "(" + " && ".join(tests) + ")", "bool"
 
 # %% predicted mistake predicted-no-bytes: Takes transactions for bytes.
-#> A transaction moves 128 bytes
+#> should be 1, yours is 0.5
 #- return roofline(flops, 128 * report.transactions, machine)
 return roofline(flops, report.transactions, machine)
 
@@ -1620,3 +1657,35 @@ return seconds, limit
 
 # %% matmul equivalent: Beyond the matrices, zeros of the other tile are multiplied.
 #= `0.0` -> `(-1.0)`
+
+# %% attention equivalent: min is symmetric.
+#= `32, i - start + 1` -> `i - start + 1, 32`
+
+# %% attention equivalent: max is symmetric.
+#= `largest, score` -> `score, largest`
+
+# %% attention equivalent: Softmax ignores a constant that is added to all scores.
+#= `0.0` -> `1.0`
+
+# %% attention equivalent: Softmax ignores a constant that is added to all scores.
+#= `0.0` -> `(-1.0)`
+
+# %% block-sum right block-sum in powers of two: a condition instead of a value if not
+#- tile[x] = a[i] if i < a.shape[0] else 0.0
+if i < a.shape[0]:
+    tile[x] = a[i]
+else:
+    tile[x] = 0.0
+
+# %% layer-norm right layer-norm mean in a variable: the number of elements as a float
+#- mean = tile[0] / n
+count = float(n)
+mean = tile[0] * (1.0 / count)
+
+# %% matmul right matmul with zero products: products only where both exist
+#- for s in range(TILE):
+#-     total += left[y, s] * right[s, x]
+s = 0
+while s < TILE:
+    total = total + left[y, s] * right[s, x]
+    s += 1
