@@ -8,7 +8,7 @@ heads are given.
 
 The simulator reads a text of 16 tokens in one pass, and counts the transactions of each kernel.
 If WebGPU finds a GPU, the same kernels then write 40 tokens there. In both cases the tokens
-must be those of `generate`. Nothing here is a bar on time: without a real GPU, a time says nothing.
+must be those of `generate`. No goal is a time, because without a real GPU a time says nothing.
 """
 
 # /// milestone
@@ -231,8 +231,8 @@ def read_in_simulator(model, tokenizer):
 
 def write_on_gpu(model, tokenizer):
     """Let the GPU write WRITTEN tokens. The text always has its full length, because another
-    length would be another program; attention is causal, so the tokens behind the last one change
-    nothing.
+    length would be another program; attention is causal, so the tokens behind the last one
+    change nothing.
 
     returns  (share of the tokens that are those of `generate`, largest difference of a logit)
     """
