@@ -528,7 +528,7 @@ def test_blocks_for_n_elements():
         causes = {
             "Round up, not down: the last block may be partly used": n // size,
             "A multiple of the size needs no further block": n // size + 1,
-            "That is what is left over": n % size,
+            "That is the remainder": n % size,
         }
         causes = {text: value for text, value in causes.items() if value != wanted}
         found = blocks_for(n, size)

@@ -151,8 +151,8 @@ check("add")
 # %% [markdown]
 # ## Two axes
 #
-# A block may have two axes, for matrices. `thread.x` then counts columns and `thread.y` rows,
-# if we say so: the names mean nothing to the GPU, but their order does. Threads are numbered
+# A block may have two axes, for matrices. We let `thread.x` count columns and `thread.y` rows,
+# which is our own choice, but the order of x and y matters to the GPU. Threads are numbered
 # with x first. In a block of shape (16, 16), threads 0 to 15 have `thread.y == 0`, and thread
 # 16 is the first with `thread.y == 1`.
 #
@@ -953,10 +953,10 @@ print(compiled(add, SIZE, floats, floats, floats))
 # when it is called for the first time.
 #
 # If this computer has a GPU that WebGPU can use, the cell below runs your kernels on it, each
-# compiled by your compiler, and compares the results with those of the simulator. Otherwise it
-# says what is missing. The GPU itself checks nothing: a barrier in an `if` or an index out of
-# bounds gives wrong numbers without a word. So let the simulator run every new kernel first, at
-# a small size.
+# compiled by your compiler, and compares each result with the simulator's. Otherwise it prints
+# which package or driver is missing. The GPU itself checks nothing: a barrier in an `if` or an
+# index out of bounds gives wrong numbers without a word. So let the simulator run every new
+# kernel first, at a small size.
 
 # %% tags=["demonstration"]
 rng = np.random.default_rng(0)
@@ -1020,13 +1020,13 @@ for name, report in products.items():
 
 # %% [markdown]
 # With tiles of 16 the product is still limited by the memory. Libraries use tiles of 128 x 128,
-# of which each thread computes 8 x 8 results from its registers, and caches help as well. The
-# model leaves out much: a GPU hides waiting by other warps (*occupancy*), a warp whose threads
-# take both sides of an `if` executes both (*divergence*), and *tensor cores* multiply small
-# matrices in one instruction.
+# of which each thread computes 8 x 8 results from its registers, and caches save more of the
+# traffic. The model leaves out much: a GPU hides waiting by other warps (*occupancy*), a warp
+# whose threads take both sides of an `if` executes both (*divergence*), and *tensor cores*
+# multiply small matrices in one instruction.
 
 # %% [markdown] question="which-gains" points=2
-# Make a table of your kernels with the transactions of a naive version and of yours. Which one
+# Compare your kernels in a table: the transactions of a naive version and of yours. Which one
 # would a real GPU gain most from, in a program that you would like to write, and why?
 #
 # **Your answer:**
@@ -1050,7 +1050,7 @@ for name, report in products.items():
 # ## Look back
 #
 # 1. Your kernel is right in the simulator. A friend removes a barrier, runs it on a GPU, and
-#    the result is right, too. Why is that no proof?
+#    the result is right. Why is that no proof?
 # 2. `block_sum` uses blocks of 64 threads. Which lines would change for 256, and why must the
 #    number be a power of two?
 # 3. Why does `attention` read fewer bytes than three kernels, although it computes the same
