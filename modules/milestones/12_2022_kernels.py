@@ -35,6 +35,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tinytorch.core import tokenization, transformers  # noqa: F401  load_small_gpt uses them
 from tinytorch.core.generation import generate
 from tinytorch.core.kernels import (
     HEAD,
