@@ -19,6 +19,7 @@ an order that nobody knows, so a kernel whose result depends on the order is an 
 import array
 import dis
 import inspect
+import linecache
 import math
 import operator
 import sys
@@ -299,7 +300,10 @@ class Launch:
         while traceback and traceback.tb_frame.f_code is not code:
             traceback = traceback.tb_next
         if frame or traceback:
-            line = f"line {traceback.tb_lineno if traceback else frame.f_lineno} of "
+            number = traceback.tb_lineno if traceback else frame.f_lineno
+            text = linecache.getline(code.co_filename, number).strip()
+            what += f" in `{text}`" if text else ""
+            line = f"line {number} of "
         return KernelError(
             f"{what} ({line}{self.kernel.__name__}, block {tuple(self.block)}, thread "
             f"{tuple(self.coordinates(self.thread))})"
