@@ -3,9 +3,9 @@
 #
 # A GPU runs ten thousand threads at a time. Two programs for it can do the same arithmetic, and
 # one of them still takes ten times as long as the other. The picture shows why, with a matrix
-# that is transposed by threads in groups of 32. On the left, each thread of a group writes into
-# another row, and the memory has to move 32 pieces of 128 bytes. On the right, the threads of a
-# group write numbers that lie side by side, and one such piece is enough.
+# that is transposed by threads in groups of 32. In its upper half, each thread of a group
+# writes into another row, and the memory has to move 32 pieces of 128 bytes. In the lower half,
+# the threads of a group write numbers that lie side by side, and one such piece is enough.
 
 # %% tags=["payoff"]
 from tinytorch.pictures.kernels import (draw_banks, draw_rescaling, draw_tree, draw_warp,
