@@ -31,6 +31,7 @@ COURSE = [
     "tinytorch/*.py",
     "tinytorch/core/__init__.py",
     "tinytorch/data/*",
+    "tinytorch/gpu/*.py",
     "tinytorch/nn/*.py",
     "tinytorch/pictures/*.py",
     "tinytorch/compiler/*.py",

@@ -7,6 +7,7 @@ from tinytorch import (  # noqa: F401  each opens without its lessons
     data,
     func,
     generate,
+    gpu,
     interpret,
     nn,
     optim,
@@ -55,8 +56,8 @@ __getattr__, __dir__ = public_module(
         "bernoulli",
         "dtypes are NumPy's: np.float32, np.int64, bool": "float float16 float32 float64 double "
         "half int int32 int64 long uint8 bool bfloat16 dtype get_default_dtype set_default_dtype",
-        "there is one device, the CPU: leave devices out, or write model.to('cpu')": "cuda device "
-        "mps backends get_device",
+        "there is one device, the CPU: leave devices out, or write model.to('cpu'); kernels for a "
+        "GPU are in tinytorch.gpu": "cuda device mps backends get_device",
         "write no_grad()": "inference_mode set_grad_enabled enable_grad",
         "Function and no_grad are in tinytorch itself; for autograd.grad write vjp or hvp of "
         "tinytorch.func": "autograd",

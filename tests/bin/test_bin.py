@@ -585,6 +585,7 @@ def test_a_wheel_holds_tito_and_the_course_as_data_and_no_importable_tinytorch(t
         "modules/source/*/*_dev.py",
         "tinytorch/*.py",
         "tinytorch/data/*",
+        "tinytorch/gpu/*.py",
         "tinytorch/nn/*.py",
         "tinytorch/pictures/*.py",
         "tinytorch/support/*.py",

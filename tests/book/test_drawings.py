@@ -325,6 +325,15 @@ def test_twenty_layers_keep_a_signal_at_one_size_of_the_weights_only():
     assert last["tanh"][4] == pytest.approx(0.73, abs=0.01)
 
 
+def test_a_step_of_33_avoids_the_bank_conflicts_of_a_step_of_32():
+    drawing = module("warp_steps")
+    told = {step: drawing.numbers(step)["told"] for step in drawing.STEPS}
+    assert "1 transaction, which moves 128 bytes" in told[1] and "0 bank conflicts" in told[1]
+    assert "32 transactions, which move 4,096 bytes" in told[32] and "31 bank conf" in told[32]
+    assert "0 bank conflicts" in told[33] and "1 bank conflict." in told[2]
+    assert max(step * 31 * 4 // 128 for step in drawing.STEPS) < drawing.PIECES
+
+
 def test_a_point_of_the_roofline_waits_for_the_longer_of_two_times():
     drawing = module("roofline")
     assert "so it waits for memory; at best 53.3 billion" in drawing.told("matmul", 4, 100, 20)
@@ -1046,6 +1055,19 @@ def drive_twenty_layers(page, figure):
             drawn = figure.locator('[data-key="histograms"]').get_attribute("d")
             assert drawn == layers.histograms(state["shares"])
             page.keyboard.press("ArrowRight")
+
+
+def drive_warp_steps(page, figure):
+    drawing = module("warp_steps")
+    figure.get_by_label("from one thread").focus()
+    page.keyboard.press("Home")
+    for step in drawing.STEPS:
+        state = drawing.numbers(step)
+        assert said(figure) == state["told"]
+        for key, counts in (("piece", state["pieces"]), ("bank", state["banks"])):
+            shown = list(cells(figure, key).values())
+            assert shown == [str(count or "") for count in counts]
+        page.keyboard.press("ArrowRight")
 
 
 def drive_roofline(page, figure):

@@ -188,7 +188,7 @@ def test_an_import_of_pytorch_says_what_to_write(line, wanted):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_dir_lists_what_a_user_calls(module):
-    modules = "compress data func generate interpret nn optim profile text training".split()
+    modules = "compress data func generate gpu interpret nn optim profile text training".split()
     wanted = {"tinytorch": modules, "tinytorch.nn": ["functional", "init"]}
     public = importlib.import_module(module)
     listed = {name for name in dir(public) if name[0] != "_"} - {*public.__all__}
