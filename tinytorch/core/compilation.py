@@ -1,5 +1,5 @@
-# From modules/source/21_compilation/compilation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 3f6eab2b3d3f9ca2
+# From modules/source/21_compilation/compilation_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 86ba9ccb217e0685
 """Compilation: A training step recorded as a program, simplified, and written as loops in C."""
 
 import numpy as np
@@ -44,18 +44,7 @@ __all__ = [
 
 
 def needed(outputs):
-    """All Nodes that some outputs are computed from, the outputs included.
-
-    outputs  list of Nodes and constants; constants need nothing
-    returns  list of Nodes, each once, sorted by `created`; arguments are Nodes, too
-
-    >>> a = Node(None, example=np.ones(2))
-    >>> b, c = step(np.exp, a), step(np.log, a)
-    >>> needed([c, 1.0]) == [a, c]
-    True
-
-    Source: Cytron et al., Efficiently computing static single assignment form (1991).
-    """
+    """All Nodes that some outputs are computed from, the outputs included."""
     found, stack = set(), [*outputs]
     while stack:
         node = stack.pop()
@@ -66,13 +55,7 @@ def needed(outputs):
 
 
 class Program(ProgramMethods):
-    """What computes outputs from arguments.
-
-    arguments  list of Nodes without `op`
-    outputs    list of Nodes; a constant is possible, too
-
-    .nodes  the steps, each after its inputs; dead code is not among them
-    """
+    """What computes outputs from arguments."""
 
     def __init__(self, arguments, outputs):
         self.arguments, self.outputs = list(arguments), list(outputs)
@@ -80,17 +63,7 @@ class Program(ProgramMethods):
 
 
 def evaluate(program, *arrays):
-    """Run a program, step by step.
-
-    arrays   an ndarray for each argument; not changed
-    returns  list with the value of each output
-
-    >>> a = Node(None, example=np.ones(2))
-    >>> evaluate(Program([a], [step(np.add, a, 0.5), 3.0]), np.array([1.0, 2.0]))
-    [array([1.5, 2.5]), 3.0]
-
-    Source: Abelson, Sussman, Structure and Interpretation of Computer Programs, chapter 4.
-    """
+    """Run a program, step by step."""
     values = dict(zip(program.arguments, arrays))
 
     def value(x):
@@ -105,26 +78,7 @@ class Traced(TracedMethods):
     shares its memory with another Traced array."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
-        """NumPy calls this instead of computing ufunc(*inputs).
-
-        ufunc    a universal function of NumPy, such as np.add
-        method   "__call__"; or the name of the method of `ufunc` that was called: "reduce"
-        inputs   Traced arrays, arrays and numbers
-        out      None; or a tuple with the one array into which the result is to be written
-        returns  the result, a new Traced array. With `out`, that array: its `.node` becomes
-                 the Node of the result, cast to its dtype by `.astype(dtype)`. No other array
-                 changes
-
-        NotTraceable, with the word "view", if the array in `out` is a view, and with the words
-        "not traced" if it is not Traced.
-
-        >>> a = Traced(Node(None, example=np.ones(2)))
-        >>> b = np.exp(a) * 2
-        >>> b.node.name, b.node.inputs[0].name, b.node.inputs[1]
-        ('mul', 'exp', 2)
-
-        Source: NumPy Enhancement Proposal 13, A mechanism for overriding ufuncs (2017).
-        """
+        """NumPy calls this instead of computing ufunc(*inputs)."""
         op = ufunc if method == "__call__" else getattr(ufunc, method)
         result = self.record(op, *inputs, **options)
         if out is None:
@@ -141,11 +95,8 @@ class Traced(TracedMethods):
 def trace(f, *arrays, weights=()):
     """The program of a function of Tensors.
 
-    f        gets a Tensor for each array of floats, and an ndarray for each array of ints;
-             returns a Tensor, or a list of Tensors and arrays
     arrays   examples of its arguments, ndarrays: their shapes and dtypes count, and of arrays
              of ints the numbers, by which they are recognized
-    weights  list of Tensors that f uses: more arguments of the program, after `arrays`
     returns  Program; NotTraceable, a TypeError that names the line, where a step depends on a
              number
     """
@@ -153,27 +104,7 @@ def trace(f, *arrays, weights=()):
 
 
 def straight(program):
-    """The text of a Python function `program`, with one line for each step.
-
-    returns  (text, {name: object}): the operations and constants that the text uses, by name
-
-    The lines are `t0 = add(a0, a1)`, with options `t0 = sum(a0, axis=1)`; `del t0` or `del t0,
-    t1` right after the last step that reads these results, unless they are outputs; and at the
-    end `return [t5, t3]`.
-
-    >>> a = Node(None, example=np.ones(2))
-    >>> text, objects = straight(Program([a], [step(np.exp, step(np.add, a, 1))]))
-    >>> print(text)
-    def program(a0):
-        t0 = add(a0, 1)
-        t1 = exp(t0)
-        del t0
-        return [t1]
-    >>> objects == {"add": np.add, "exp": np.exp}
-    True
-
-    Source: Aho, Lam, Sethi, Ullman, Compilers, section 8.4 (next use and liveness).
-    """
+    """The text of a Python function `program`, with one line for each step."""
     names = {a: f"a{n}" for n, a in enumerate(program.arguments)}
     names |= {node: f"t{n}" for n, node in enumerate(program.nodes)}
     objects, lines = {}, []
@@ -196,23 +127,7 @@ def straight(program):
 
 
 def rewrite(program, rule):
-    """A new program, in which rule(node) takes the place of each step.
-
-    program  Program; neither it nor its Nodes are changed
-    rule     a function of a step, a new Node whose inputs have been replaced already; returns
-             what takes its place: this Node, another one, or a constant. It is called once for
-             each step, in order
-    returns  Program with the same arguments, and the outputs replaced, too
-
-    >>> a = Node(None, example=np.ones(2))
-    >>> program = Program([a], [step(np.exp, step(np.log, a))])
-    >>> rewrite(program, lambda node: a if node.op is np.log else node)
-    program a: float64[2]
-        b = exp(a)                                            float64[2]
-        return b
-
-    Source: Lattner, Adve, LLVM (2004), passes.
-    """
+    """A new program, in which rule(node) takes the place of each step."""
     new = {}
 
     def replaced(x):
@@ -236,18 +151,7 @@ def fold(node):
 
 
 def simplify(node):
-    """A rule for `rewrite`: x for a step that returns its input `x` unchanged, else the step.
-
-    These are np.multiply by a constant that is 1 everywhere, np.add of one that is 0
-    everywhere, on either side; np.reshape; and np.swapaxes of np.swapaxes with equal options.
-    Only if `x` is a Node with the shape and dtype of the step.
-
-    >>> a = Node(None, example=np.ones(2))
-    >>> simplify(step(np.multiply, a, 1)) is a, simplify(step(np.add, a, 1)) is a
-    (True, False)
-
-    Source: Aho, Lam, Sethi, Ullman, Compilers, section 8.5.4 (algebraic identities).
-    """
+    """A rule for `rewrite`: x for a step that returns its input `x` unchanged, else the step."""
     x = node.inputs[0]
     if node.op is np.reshape and same_array(x, node):
         return x
@@ -262,18 +166,7 @@ def simplify(node):
 
 
 def share(program):
-    """A new program in which, of equal steps, only the first is computed.
-
-    >>> a = Node(None, example=np.ones(2))
-    >>> program = Program([a], [step(np.multiply, step(np.exp, a), step(np.exp, a))])
-    >>> share(program)
-    program a: float64[2]
-        b = exp(a)                                            float64[2]
-        c = mul(b, b)                                         float64[2]
-        return c
-
-    Source: Cocke, Global common subexpression elimination (1970).
-    """
+    """A new program in which, of equal steps, only the first is computed."""
     known = {}
 
     def rule(node):
@@ -289,15 +182,6 @@ def optimized(program):
 def same(a, b):
     """Whether two programs do the same: their steps have, in order, the same names, the same
     options and the same inputs, and their outputs are the same.
-
-    Inputs and outputs are the same if they are the same argument or step of their program,
-    counted from 0, or equal constants by `key_of`. Examples do not count.
-
-    >>> def program(number):
-    ...     a = Node(None, example=np.random.default_rng().normal(size=2))
-    ...     return Program([a], [step(np.add, a, number)])
-    >>> same(program(1.5), program(1.5)), same(program(1.5), program(2.5))
-    (True, False)
     """
     def described(program):
         number = {x: n for n, x in enumerate([*program.arguments, *program.nodes])}
@@ -313,9 +197,7 @@ def same(a, b):
 def signature(x):
     """What must be equal for a program to be used again.
 
-    x        a Tensor, an ndarray, or another argument that can be a key of a dict
-    returns  of a Tensor or array its shape and dtype; of anything else its type and value.
-             Something that can be a key of a dict
+    returns  of a Tensor or array its shape and dtype
 
     >>> signature(np.zeros(2)) == signature(np.ones(2)), signature(1) == signature(True)
     (True, False)
@@ -327,10 +209,6 @@ def signature(x):
 class Compiled(CompiledMethods):
     """A function that is traced when it is called with a new signature, and then runs as a
     program; made by `compile`.
-
-    .programs                  {key: operation}
-    .weights, .others          lists of Tensors: of the model; others, without gradients
-    state(), build(arguments)  the state of the model, a key; a new operation
     """
 
     functions = globals()  # `build` calls trace, same and optimized
@@ -338,9 +216,6 @@ class Compiled(CompiledMethods):
     def __call__(self, *arguments):
         """The result of f(*arguments), a Tensor. If there is a model, `backward` gives its
         weights their gradients.
-
-        A new program is built only if `self.programs` has none for these arguments. Its key
-        consists of `self.state()` and the signatures of the arguments.
         """
         arguments = self.without_tensors(arguments)  # their arrays instead
         key = self.state(), *map(signature, arguments)
@@ -360,39 +235,14 @@ BACKENDS = {"numpy": straight_function}
 
 
 def compile(f, model=None, backend="numpy"):
-    """A compiled version of a function.
-
-    f        a function of Tensors, arrays of ints and constants that returns a Tensor
-    model    the Module whose weights f uses: they are arguments of the programs, and get
-             gradients if f returns one number, a loss. Without it, all Tensors that f uses are
-             constants; if f is a Module itself, its weights are arguments without gradients
-    backend  "numpy", or "c": loops in C where possible (a warning without a C compiler)
-    returns  Compiled: called like f; NotTraceable if the steps of f depend on numbers
-    """
+    """A compiled version of a function."""
     if backend not in BACKENDS:
         raise ValueError(f"backend is {backend!r}; there are {' and '.join(BACKENDS)}")
     return Compiled(f, model, BACKENDS[backend])
 
 
 def bytes_moved(program, groups):
-    """The bytes that the loops of all groups read and write.
-
-    groups   {Node: list of the Nodes of its group}, for each step; the Nodes of a group have
-             the same list
-    returns  int. A group reads each array that comes from outside of it once, and writes each
-             result that another group needs or that is an output. An array has
-             `node.example.nbytes` bytes. Constants cost nothing, nor does a group whose first
-             step is in VIEWS
-
-    >>> a = Node(None, example=np.ones(4, "float32"))
-    >>> program = Program([a], [step(np.exp, step(np.multiply, a, a))])
-    >>> bytes_moved(program, {node: [node] for node in program.nodes})
-    64
-    >>> bytes_moved(program, dict.fromkeys(program.nodes, program.nodes))
-    32
-
-    Source: Williams, Waterman, Patterson, Roofline (2009).
-    """
+    """The bytes that the loops of all groups read and write."""
     total = 0
     for group in {id(group): group for group in groups.values()}.values():
         if group[0].op not in VIEWS:
@@ -406,17 +256,7 @@ def bytes_moved(program, groups):
 
 
 def levels(program):
-    """The level of each step.
-
-    returns  {Node: int}. A step has the smallest level that is at least the level of each step
-             among its inputs, plus 1 where it waits for that input; 0 without such inputs.
-             Arguments have no level
-
-    >>> a = Node(None, example=np.ones((2, 3)))
-    >>> total = step(np.add.reduce, step(np.exp, a), axis=1)
-    >>> list(levels(Program([a], [step(np.log, total)])).values())
-    [0, 0, 1]
-    """
+    """The level of each step."""
     level = {}
     for node in program.nodes:
         steps = [x for x in only_nodes(node.inputs) if x in level]
@@ -425,20 +265,7 @@ def levels(program):
 
 
 def groups(program):
-    """The group of each step.
-
-    returns  {Node: list of the Nodes of its group}. A step and its input are in one group if
-             the step joins the input and both have the same level; groups that share a step
-             are one. All Nodes of a group have the same list, an object
-
-    >>> a = Node(None, example=np.ones((2, 3)))
-    >>> b = step(np.exp, a)
-    >>> c = step(np.divide, b, step(np.add.reduce, b, axis=1, keepdims=True))
-    >>> [len(group) for group in groups(Program([a], [c])).values()]
-    [2, 2, 1]
-
-    Source: Chen et al., TVM (2018), section 3 (operator fusion).
-    """
+    """The group of each step."""
     level, group = levels(program), {}
     for node in program.nodes:
         group[node] = [node]
@@ -451,23 +278,7 @@ def groups(program):
 
 
 def view_strides(node, strides):
-    """How a step reads the memory of its input, if it needs no copy.
-
-    node     a step whose first input is a Node `x`; its options are `axes` (np.transpose),
-             `axis1` and `axis2` (np.swapaxes), or `shape` (np.broadcast_to and np.reshape)
-    strides  of `x`, a tuple, counted in elements
-    returns  the strides of the result, a tuple, if the step is a view of `x`; None if it is
-             not. np.reshape is a view if `x` lies in memory in row-major order: if its strides
-             are strides_of(x.shape)
-
-    >>> x = Node(None, example=np.ones((2, 3)))
-    >>> view_strides(step(np.swapaxes, x, axis1=0, axis2=1), (3, 1))
-    (1, 3)
-    >>> view_strides(step(np.broadcast_to, x, shape=(4, 2, 3)), (3, 1))
-    (0, 3, 1)
-
-    Source: Van der Walt, Colbert, Varoquaux, The NumPy array (2011).
-    """
+    """How a step reads the memory of its input, if it needs no copy."""
     x = node.inputs[0]
     if node.op is np.transpose:
         return tuple([strides[a] for a in node.options["axes"]])
@@ -485,30 +296,12 @@ def view_strides(node, strides):
 
 
 def layout_of(program):
-    """The Layout of a program.
-
-    .order   list of the groups (lists of Nodes), each after the groups that it needs
-    .array   {Node: the Node whose memory it uses}: itself, or of a view the Node behind it
-    .stored  list of the Nodes whose results must be kept in memory, because another group reads
-             them. Arguments, and results that are written into an output, are not in it
-    """
+    """The Layout of a program."""
     return Layout(program, groups(program), levels(program), view_strides)
 
 
 def arena(program):
-    """A place for each result of a program that must be stored, in one block of memory.
-
-    returns  ({Node: offset in bytes}, the bytes of the block), for each Node in
-             layout_of(program).stored. An array has 4 bytes for each element, and is alive from
-             the number of its group in `layout.order` to the number of the last group that
-             reads it or a view of it; to len(layout.order) if it, or a view of it, is an output
-
-    >>> a = Node(None, example=np.ones((2, 2), "float32"))
-    >>> b = step(np.matmul, a, a)
-    >>> offsets, size = arena(Program([a], [step(np.matmul, b, b)]))
-    >>> list(offsets.values()), size
-    ([0], 16)
-    """
+    """A place for each result of a program that must be stored, in one block of memory."""
     layout = layout_of(program)
     time = {node: t for t, group in enumerate(layout.order) for node in group}
     last = {}
@@ -529,30 +322,7 @@ class Loops(LoopMethods):
         super().__init__(layout_of(program), *arena(program), language)
 
     def nest(self, group):
-        """The lines that compute a group of elementwise steps and reductions.
-
-        group    list of Nodes, each after those that it needs
-        returns  list of lines: for each reduction the loops that set its totals to
-                 START[node.op]; then, in one nest of loops over the common `loop_shape`, in
-                 order: for an elementwise step a line that defines its variable, and, if the
-                 step is in `self.stored`, a line that stores it; for a reduction the line that
-                 combines its total with the element, by np.maximum for np.maximum.reduce and
-                 by np.add for others
-
-        >>> a = Node(None, example=np.ones((2, 3), "float32"))
-        >>> total = step(np.add.reduce, step(np.exp, a), axis=1)
-        >>> print(Loops(Program([a], [total]), PYTHON).source())
-        def program(a0, o0, m):
-            for i0 in range(2):
-                o0[i0] = 0.0
-            for i0 in range(2):
-                for i1 in range(3):
-                    v0 = exp(a0[i0 * 3 + i1])
-                    o0[i0] = o0[i0] + v0
-        <BLANKLINE>
-
-        Source: Chen et al., TVM (2018), section 4.
-        """
+        """The lines that compute a group of elementwise steps and reductions."""
         shape, start, body = loop_shape(group[0]), [], []
         for node in group:
             values = [self.read(x, shape, group) for x in node.inputs]
