@@ -409,7 +409,7 @@ def in_steps(function, manager):
                     return end.value
             try:
                 step, value = generator.send, (yield result)
-            except BaseException as error:  # GeneratorExit, too: close() raises it here
+            except BaseException as error:  # also GeneratorExit: close() raises it here
                 step, value = generator.throw, error
 
     return inside

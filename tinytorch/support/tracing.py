@@ -80,7 +80,7 @@ def operation_name(op):
 
 
 def step(op, *inputs, **options):
-    """A new Node for op(*inputs, **options). Its example is computed from those of its inputs.
+    """A new Node for op(*inputs, **options). Its example is computed from its inputs' examples.
 
     >>> step(np.add, step(np.exp, np.zeros(2)), 1).example
     array([2., 2.])

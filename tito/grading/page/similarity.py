@@ -2,7 +2,7 @@
 
 Only cells that learners write are read, and no code is run. Comments, layout and names are ignored,
 and so is what the released lessons hold. The similarity of two submissions is the share of the
-shorter one that the other one has, too. Learners who agree by chance in one lesson rarely do so in
+shorter one that is also in the other one. Learners who agree by chance in one lesson rarely do so in
 the next: compare several lessons.
 """
 
@@ -27,7 +27,7 @@ LEAST = 150  # the same, that a listed pair must share in all
 LETTERS = 50_000  # of one learner and lesson that are compared; the longest solution has 20,000
 LISTED = 200  # pairs of a lesson
 # Of 33 learners who draw from the recorded right solutions, and two copiers, 4 pairs of lesson 02
-# and 3 of lesson 06 are above: the copiers, and those who drew the same.
+# and 3 of lesson 06 are above: the copiers, and learners who drew the same.
 THRESHOLD = 0.9
 
 
@@ -77,7 +77,7 @@ def compare(
     entry: Entry, texts: dict[str, str], threshold: float = THRESHOLD
 ) -> tuple[list[Pair], list[str]]:
     """The pairs of one lesson whose similarity is at least `threshold`, the most similar first, and
-    sentences about what was left out. Of equal submissions, each is compared with the first only.
+    notes about omissions. Of equal submissions, each is compared with the first only.
 
     texts  {learner: what `written` gives of their file}
     """
@@ -104,7 +104,7 @@ def compare(
 
 
 def fingerprint(text: str, given: "CodeFingerprint | None" = None) -> "CodeFingerprint":
-    """What copydetect compares of a text, without what is given."""
+    """The runs of a text that copydetect compares, without the given ones."""
     from copydetect import CodeFingerprint
 
     own = CodeFingerprint("lesson.py", RUN, 1, fp=io.StringIO(text))
@@ -168,7 +168,7 @@ def compare_class(
     threshold: float = THRESHOLD,
     on_progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> tuple[list[Pair], list[str]]:
-    """The pairs of several lessons, and sentences about what was not compared.
+    """The pairs of several lessons, and notes about submissions that were not compared.
 
     submissions  (intake's Submission, {lesson: what `written` gives}), one at a time
     on_progress  called with how many lessons are done, and of how many
