@@ -13,8 +13,15 @@ from types import FrameType
 from typing import Any
 
 from tito import import_hook
-from tito.learn.arguments import guarded
-from tito.lesson.checks import CheckFunction, CheckSuite, needed_by, shared_code
+from tito.lesson.checks import (
+    CheckFunction,
+    CheckSuite,
+    called_names,
+    laws_without,
+    needed_by,
+    shared_code,
+)
+from tito.lesson.laws import Watch, add_cause
 from tito.lesson.outcome import (
     LACKS,
     call_in,
@@ -99,12 +106,21 @@ def _run(check: CheckFunction, suite: CheckSuite, namespace: dict[str, Any], pac
     try:
         for code in shared_code(shared, needed_by(section, suite)):
             exec(code, space)
-        changes: list[str] = []
         own = {name: thing for name, thing in namespace.items() if space[name] is thing}
-        space = space | guarded(own, section, changes)  # not what the checks define anew
-        exec(section.functions, space)
-        space[check.function]()
-        assert not changes, changes[0]
+        own["__name__"] = namespace.get("__name__", "")
+        names = called_names(section.source)
+        watch = Watch(own, package, names, laws_without(section.source))
+        try:
+            space = space | watch.functions  # not what the checks define anew
+            exec(section.functions, space)
+            space[check.function]()
+            watch.replay()
+        except AssertionError as error:
+            add_cause(error, watch.end())
+            raise
+        finally:
+            broken = watch.end()
+        assert not broken, broken[0]
     except NameError as error:
         if error.name in suite.names and error.name not in namespace:
             raise Incomplete(error.name) from None

@@ -28,6 +28,7 @@ IMPORTS = (ast.Import, ast.ImportFrom)
 MODULE = "checking"  # what the checks of several lessons use
 FILE = f"{MODULE}.py"
 IMPORT = f"from {MODULE} import"
+WITHOUT = re.compile(r"^# without the laws?: (.+)$", re.M)
 COMMENT = f"# The functions of {FILE} are at the end of this file."
 
 
@@ -197,6 +198,21 @@ def _globals_in(table: symtable.SymbolTable) -> Iterator[str]:
             yield symbol.get_name()
     for inner in table.get_children():
         yield from _globals_in(inner)
+
+
+@functools.lru_cache(maxsize=256)  # a section holds several checks
+def called_names(source: str) -> list[str]:
+    """The names that code only calls, and uses in no other way, such as `creator.op is relu`."""
+    leaves = [leaf for s in statements_of(source) for leaf in ast.walk(s.node)]
+    called = {id(leaf.func) for leaf in leaves if isinstance(leaf, ast.Call)}
+    names = [leaf for leaf in leaves if isinstance(leaf, ast.Name)]
+    others = {leaf.id for leaf in names if id(leaf) not in called}
+    return sorted({leaf.id for leaf in names} - others)
+
+
+def laws_without(source: str) -> list[str]:
+    """The laws of laws.py that the checks of a section are without: `# without the law: layout`."""
+    return [law.strip() for text in WITHOUT.findall(source) for law in text.split(",")]
 
 
 def used_by(statements: Iterable[Statement]) -> frozenset[str]:

@@ -21,6 +21,8 @@ from tito.lesson.checks import (
     IMPORTS,
     CheckSuite,
     Section,
+    called_names,
+    laws_without,
     needed_by,
     shared_code,
     statements_of,
@@ -62,7 +64,8 @@ class Prepared:
         """The names that the check uses, as proxies; and those that the learner's lesson lacks."""
         needs = self.needs(check)
         wanted = self.exported, needs.names, START, needs.codes
-        objects = session.do("load", modules, module, *wanted)
+        laws = called_names(check.cell.source), laws_without(check.cell.source)
+        objects = session.do("load", modules, module, *wanted, *laws)
         if type(objects) is not dict or not objects.keys() <= set(needs.names):
             raise proxy.Tampered("its names are no names")
         objects |= {

@@ -146,6 +146,7 @@ class Agent:
         self.names: dict[str, Any] = {}
         self.steps: list[Any] = []
         self.asking = RLock()
+        self.watch: Any = None
         self.do = self.operations()
 
     def operations(self) -> dict[str, Callable[..., Any]]:
@@ -161,6 +162,7 @@ class Agent:
             "begin": self.begin,
             "step": self.step,
             "readable": readable,
+            "laws": self.laws,
             "enter": lambda x: type(x).__enter__(x),
             "exit": self.exit,
         }
@@ -191,6 +193,8 @@ class Agent:
         wanted: list[str],
         random_start: bytes,
         learner_side: list[bytes],
+        called: list[str],
+        without: list[str],
     ) -> dict[str, Any]:
         """{name: object} of the wanted names that the lesson's module `name` defines, or its
         learner-side cells, if these are to run.
@@ -198,6 +202,7 @@ class Agent:
         modules   code of the package's modules, see Lessons, besides those that all forks have
         exported  the names that learner-side cells see
         random_start  code of the module of this name, in tito.lesson
+        called, without  see Watch in tito/lesson/laws.py
         """
         start: dict[str, Any] = {}
         exec(marshal.loads(random_start), start)
@@ -212,7 +217,18 @@ class Agent:
         space["__name__"] = "check"
         for code in learner_side:
             exec(marshal.loads(code), space)
-        return {name: space[name] for name in wanted if name in space}
+        own = {name: getattr(module, name) for name in exported if hasattr(module, name)}
+        own = {name: x for name, x in own.items() if space.get(name, x) is x}
+        own["__name__"] = module.__name__
+        self.watch = sys.modules["laws"].Watch(own, name.partition(".")[0], called, without)
+        watched = self.watch.functions  # the learner-side code goes on with the plain ones
+        return {name: watched.get(name, space[name]) for name in wanted if name in space}
+
+    def laws(self, has_passed: bool) -> list[str]:
+        """End the watch over a check. Returns a sentence for each law that was broken."""
+        if has_passed:
+            self.watch.replay()
+        return self.watch.end()
 
     def import_lesson(self, modules: dict[str, Any], name: str, steps: str = "") -> Any:
         modules = self.modules | modules
@@ -385,7 +401,17 @@ def rehearse(wire: Any, builtins_for: BuiltinsFor) -> None:
     for _ in range(REHEARSALS):
         agent = Agent(theirs, wire, {}, builtins_for)
         for request in (
-            ["load", {"rehearsal": code}, "rehearsal", ["double"], ["double"], start, []],
+            [
+                "load",
+                {"rehearsal": code},
+                "rehearsal",
+                ["double"],
+                ["double"],
+                start,
+                [],
+                ["double"],
+                [],
+            ],
             ["call", function, [1.0, 2.0]],
         ):
             writer = wire.Writer(lambda x: ["h", 0])  # the function is what the agent handed out
@@ -468,7 +494,7 @@ def main() -> None:
     import_libraries(start["preload"], start["draws"])
     with open(pipe, "rb") as file:
         modules = marshal.load(file)
-    conditions = load_file("conditions", start["conditions"])
+    laws, conditions = map(load_file, ("laws", "conditions"), start["files"])
     builtins_for = partial(conditions.builtins_for, installed=lambda: installed.paths)
     agent, program = Agent(first, sys.modules["wire"], modules, builtins_for), b""
     agent.make_ready()

@@ -1,0 +1,641 @@
+"""Laws: what every right solution obeys, whatever its style, asked of the calls of a check.
+
+A `Watch` stands between a check and the lesson. It sees the calls of the lesson's functions,
+methods and classes that the check makes, not those that the lesson makes itself. At each call it
+compares the arguments, and the global generators, before and after. When the check has passed,
+some calls are made again, with the same input and in another form of it: the first result is the
+reference, so no author writes one.
+
+It runs beside the code under test, in the process of `tito test` and in the judge's jail, which
+loads this file, so that both demand the same. It imports nothing of tito.
+"""
+
+import contextlib
+import copy
+import functools
+import inspect
+import io
+import random
+import re
+import sys
+import time
+from _thread import get_ident
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+# The laws that a section of checks can be without, see `checks.without`.
+AGAIN, LAYOUT, COPY, GLOBAL, KEPT = "again", "layout", "copy", "generator", "state"
+FORMS = {
+    AGAIN: "a second call with the same input",
+    LAYOUT: "the same array in another memory layout, as a slice or a transposed array has it,",
+}
+LONGEST = 100  # characters of a value in a message
+MOST_CALLS, MOST_ALIKE = 12, 3  # that are made again: of a check, of one function
+MOST_PARTS, MOST_NUMBERS, DEEPEST = 400, 50_000, 8  # of the arguments or the result of such a call
+SLOW, SHARE, FREE = 0.05, 0.15, 0.02  # seconds of a call; of the check's time; seconds
+NEAR = 1e-4  # relative to the largest number: in another layout, sums are added in another order
+SPECIAL = ("__init__", "__call__", "__getitem__")  # methods that are watched, besides named ones
+COPIES = re.compile(r"(^|returns +)an? (copy of|new array)|\bare copies", re.I)
+IN_PLACE = re.compile(r"\bin place\b(?! of)")
+CONTAINERS = (list, dict, set)
+BY_PYTHON = ("__dict__", "__weakref__", "__abstractmethods__", "_abc_impl", "__doc__")
+MISSING = object()
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Function = Callable[..., Any]
+
+
+class Opaque(Exception):
+    """A value of which it cannot be said what it holds: an iterator, or something large."""
+
+
+@dataclass
+class Call:
+    """A call that a check made, of a function or a class.
+
+    given   its arguments as they were: arrays and generators are copies
+    before  the picture of its arguments
+    flags   the modes in which it was made, such as "nothing is recorded"
+    after   the picture of its result
+    """
+
+    function: Function
+    text: str
+    given: Arguments
+    before: Any
+    flags: list[Any]
+    seconds: float = 0.0
+    result: Any = None
+    after: Any = None
+
+
+class Watch:
+    """Watches the calls that one check makes, from when it is made until `end`.
+
+    space    the names of the lesson; its own functions and classes are watched
+    package  whose modules may hold generators and modes
+    called   the names that the check only calls
+    without  the laws that it is without
+    """
+
+    def __init__(
+        self, space: dict[str, Any], package: str, called: Collection[str], without: Collection[str]
+    ) -> None:
+        self.package, self.without, self.broken, self.calls = (
+            package,
+            without,
+            list[str](),
+            list[Call](),
+        )
+        self.counts: dict[str, int] = {}
+        self.module: str = space.get("__name__", "")
+        self.inside, self.thread, self.began = False, get_ident(), time.process_time()
+        own = {k: x for k, x in space.items() if _home(x) == self.module}
+        self.classes = {id(x): x for x in own.values() if isinstance(x, type)}
+        spaces = _spaces(package)
+        self.before = [(x, dict(vars(x))) for x in _classes([space, *spaces])]
+        self.kept = [*self._state(own)]
+        self.holders = [*_holders([space, *spaces])]
+        self.functions = {
+            name: self._watched(own[name], name)
+            for name in called
+            if isinstance(own.get(name), FunctionType)
+        }
+        for kind in self.classes.values():
+            for name, method in list(vars(kind).items()):
+                if isinstance(method, FunctionType) and (name[0] != "_" or name in SPECIAL):
+                    words = kind.__name__ if name == "__init__" else f"{kind.__name__}.{name}"
+                    _set(kind, name, self._watched(method, words, kind))
+        self.during = [dict(vars(kind)) for kind, _ in self.before]
+
+    def _watched(self, function: Function, name: str, kind: type | None = None) -> Function:
+        """The function; what a check calls goes through `_call`. kind: the class of a method"""
+
+        @functools.wraps(function)
+        def call(*given: Any, **named: Any) -> Any:
+            return self._outer(function, name, kind, given, named)
+
+        # With the names of the function's module: a check may look one up, or replace it.
+        same = FunctionType(call.__code__, function.__globals__, None, None, call.__closure__)
+        same.__kwdefaults__ = call.__kwdefaults__
+        return functools.update_wrapper(same, function)
+
+    def _outer(self, function: Function, name: str, kind: type | None, *arguments: Any) -> Any:
+        """A call: by a check, or by code that a check called."""
+        given, named = arguments
+        caller = sys._getframe(2).f_globals.get("__name__", "")
+        if (
+            self.inside
+            or self.package in (caller, caller.partition(".")[0])
+            or get_ident() != self.thread
+        ):
+            return function(*given, **named)
+        self.inside = True
+        try:
+            return self._call(function, name, kind, given, named)
+        finally:
+            self.inside = False
+
+    def _call(
+        self,
+        function: Function,
+        name: str,
+        kind: type | None,
+        given: tuple[Any, ...],
+        named: dict[str, Any],
+    ) -> Any:
+        given, named = tuple(map(_new, given)), {key: _new(x) for key, x in named.items()}
+        own = given[1:] if kind else given
+        made = given[0] if kind and function.__name__ == "__init__" else MISSING
+        subject = own if made is not MISSING else given
+        noted = None
+        if made is MISSING or type(made) is kind:  # not a subclass, which calls this
+            noted = self._noted(name, _text(name, own, named), (subject, named))
+        before, states = _copy([*own, *named.values()]), self._states(noted)
+        began = time.process_time()
+        out = function(*given, **named)
+        seconds = time.process_time() - began
+        self._compare(name, function, bool(kind), before, (own, named))
+        if noted:
+            noted.function = function if made is MISSING else kind or function
+            noted.result, noted.seconds = out if made is MISSING else made, seconds
+            self._note(noted, name, (subject, named), states)
+        return out
+
+    def _noted(self, name: str, text: str, given: Arguments) -> Call | None:
+        """A call before it is made, or None if it will not be made again."""
+        count = self.counts[name] = self.counts.get(name, 0) + 1
+        if count > MOST_ALIKE or len(self.calls) >= MOST_CALLS:
+            return None
+        try:
+            before = picture(given)
+        except Opaque:
+            return None
+        return Call(print, text, _fresh(given), before, self._modes())
+
+    def _note(self, call: Call, name: str, given: Arguments, states: list[Any]) -> None:
+        """Note a call that was made, if it can be made again; and what it broke."""
+        for word, old, new in zip(("random", "np.random"), states, now := self._states(call)):
+            if old != new and GLOBAL not in self.without:
+                self.broken.append(
+                    f"{call.text} draws from the global generator of {word}: draw from one that is "
+                    "given, or from default_rng(seed)"
+                )
+        doc = inspect.getdoc(call.function) or ""
+        shared = [*_shared(call.result, given)] if COPIES.search(doc) else []
+        if shared and COPY not in self.without:
+            self.broken.append(
+                f"{call.text}: its docstring promises a copy, and what it returns shares memory "
+                f"with its argument, {_shown(shared[0])}: a change of one changes the other"
+            )
+        if call.seconds < SLOW and now == states:
+            with contextlib.suppress(Opaque):
+                call.after = picture(call.result, private=False)
+                if picture(given) == call.before:
+                    self.calls.append(call)
+
+    def _compare(
+        self, name: str, function: Function, skip: bool, before: list[Any], arguments: Arguments
+    ) -> None:
+        """Notice a changed argument."""
+        given, named = arguments
+        if IN_PLACE.search(function.__doc__ or ""):
+            return
+        after = _copy([*given, *named.values()])
+        for n, (old, new) in enumerate(zip(before, after)):
+            if not _same(old, new):
+                words = [*inspect.signature(function).parameters][skip:]
+                word = (
+                    [*named][n - len(given)] if n >= len(given) else words[min(n, len(words) - 1)]
+                )
+                self.broken.append(
+                    f"{name} changes its argument {word}, {_shown(old)}: afterwards it is "
+                    f"{_shown(new)}. Work on a copy"
+                )
+                return
+
+    # After the check.
+
+    def replay(self) -> None:
+        """Make calls again, after a check that has passed, until a law is broken."""
+        self.inside, spent = True, 0.0
+        most = max(FREE, SHARE * (time.process_time() - self.began))
+        with contextlib.redirect_stdout(io.StringIO()):
+            for call in self.calls:
+                forms = {AGAIN: _fresh(call.given), LAYOUT: _laid(call.given)}
+                for law, arguments in forms.items():
+                    spent += call.seconds
+                    if self.broken or spent > most:
+                        return
+                    if law not in self.without and arguments:
+                        self.broken += self._asked(call, FORMS[law], arguments)
+
+    def _asked(self, call: Call, form: str, arguments: Arguments) -> list[str]:
+        """What is wrong with a form of a call: one sentence or none."""
+        given, named = arguments
+        unseeded: list[int] = []
+        try:
+            if picture(call.given) != call.before or self._modes() != call.flags:
+                return []  # a model that was trained since
+            with _seeds_noticed(unseeded):
+                result = call.function(*given, **named)
+            after = picture(result, private=False)
+        except Opaque:
+            return []
+        except Exception as error:  # noqa: BLE001  of the learner's code
+            return [f"{call.text}: {form} raises {type(error).__name__}: {error}"]
+        if unseeded and not _seed_of(call.function, arguments):
+            return []
+        if at := difference(call.after, after):
+            where, first, second = at
+            return [
+                f"{call.text}: {form} gives another result{where}: {_shown(second)}, the first "
+                f"gave {_shown(first)}"
+            ]
+        ours = [*_arrays(call.given), *_arrays(arguments)]
+        for x in _shared(call.result, result):
+            if not any(_overlap(x, y) for y in ours):
+                return [
+                    f"{call.text}: the results of two calls share memory, {_shown(x)}: a change of "
+                    "one changes the other"
+                ]
+        return []
+
+    def end(self) -> list[str]:
+        """Let everything be as it was. Returns a sentence for each law that was broken."""
+        self.inside = True
+        for words, now, then in self.kept:
+            if _items(now) != _items(then):
+                if KEPT not in self.without:
+                    self.broken.insert(
+                        0,
+                        f"{words} is changed by calls, from {_shown(then)} to {_shown(now)}: what "
+                        "one call leaves there, the next one finds",
+                    )
+                now.clear()
+                now.extend(then) if type(now) is list else now.update(then)
+        for (kind, names), during in zip(self.before, self.during):
+            for name in {*during, *vars(kind)}.difference(BY_PYTHON):
+                now = vars(kind).get(name, MISSING)
+                if now is not during.get(name, MISSING) and isinstance(now, FunctionType):
+                    self.broken.append(
+                        f"{kind.__name__}.{name} is another function after the call: this changes "
+                        "all objects of the class"
+                    )
+                if now is not names.get(name, MISSING):
+                    _set(kind, name, names.get(name, MISSING))
+        self.kept, self.before = [], []
+        return self.broken
+
+    # State.
+
+    def _state(self, own: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+        """(words, container, its copy) of what functions and classes could keep between calls."""
+        functions = [(name, x) for name, x in own.items() if isinstance(x, FunctionType)]
+        for kind, names in self.before:
+            for name, x in names.items():
+                if type(x) in CONTAINERS and not name.startswith("__"):
+                    yield f"{kind.__name__}.{name}, which all objects share,", x, copy.copy(x)
+                elif isinstance(x, FunctionType) and id(kind) in self.classes:
+                    functions.append((f"{kind.__name__}.{name}", x))
+        for name, function in functions:
+            code, defaults = function.__code__, function.__defaults__ or ()
+            words = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+            for word, x in [*zip(words, defaults), *(function.__kwdefaults__ or {}).items()]:
+                if type(x) in CONTAINERS:
+                    yield f"the default of {word} in {name}", x, copy.copy(x)
+            yield f"what is kept on the function {name}", vars(function), dict(vars(function))
+
+    def _modes(self) -> list[Any]:
+        names = vars(sys.modules.get(self.module, self))
+        functions = [id(x) for x in names.values() if isinstance(x, FunctionType)]
+        modes = [x for holder, name in self.holders if type(x := _get(holder, name)) is bool]
+        return [*modes, *functions]  # a check may replace a function meanwhile
+
+    def _states(self, call: Call | None) -> list[Any]:
+        """The states of the global generators, and of those of the package."""
+        if not call:
+            return []
+        numpy = sys.modules.get("numpy.random")
+        drawn = [random.getstate(), str(numpy.get_state()) if numpy else None]
+        shared = (_get(holder, name) for holder, name in self.holders)
+        return drawn + [state for x in shared if (state := _state_of(x))]
+
+
+def add_cause(error: AssertionError, broken: list[str]) -> None:
+    """Let the message of a check that failed end with the first law that was broken."""
+    if str(error) and broken:
+        error.args = (f"{error}\n{broken[0]}",)
+
+
+# Pictures: what a value holds, to be compared later.
+
+
+def picture(x: Any, private: bool = True) -> Any:
+    """What a value holds, in lists and tuples. Raises Opaque when that cannot be said.
+
+    private  with the attributes whose names begin with an underscore
+    """
+    seen: dict[int, int] = {}
+    numbers = 0
+
+    def of(x: Any, depth: int) -> Any:
+        nonlocal numbers
+        kind = type(x)
+        if x is None or kind in (bool, int, float, complex, str, bytes, slice, type(...)):
+            return x
+        if depth > DEEPEST:
+            return "..."
+        if _is_array(x):
+            numbers += x.size
+            if numbers > MOST_NUMBERS or x.dtype == object:
+                raise Opaque
+            return "array", x.dtype.str, x.shape, x.tobytes()
+        if isinstance(x, (type, FunctionType, BuiltinFunctionType)) or kind.__name__ == "ufunc":
+            name = getattr(x, "__qualname__", x.__name__)
+            if _home(x) in ("check", "__main__", "jailed_server") or "<" in name:
+                raise Opaque
+            return "named", name
+        if kind.__module__ == "numpy" and hasattr(x, "itemsize"):
+            return "number", str(getattr(x, "dtype", "dtype")), str(x)
+        if state := _state_of(x):
+            return "generator", str(state)
+        if id(x) in seen:
+            return "again", seen[id(x)]
+        seen[id(x)] = len(seen)
+        if len(seen) > MOST_PARTS:
+            raise Opaque
+        if kind in (list, tuple):
+            return [kind.__name__, *(of(part, depth + 1) for part in x)]
+        if isinstance(x, (set, frozenset)):
+            return [kind.__name__, *sorted(map(repr, x))]
+        if isinstance(x, dict):
+            pairs = [(of(key, depth + 1), of(part, depth + 1)) for key, part in x.items()]
+            return [kind.__name__, *pairs]
+        names = attributes(x)
+        if not names or hasattr(x, "__next__") or isinstance(x, ModuleType):
+            raise Opaque
+        hidden = [] if private else ["creator"]
+        return [
+            f"object {kind.__name__}",
+            *(
+                (name, of(part, depth + 1))
+                for name, part in sorted(names.items())
+                if (private or name[0] != "_") and name not in hidden
+            ),
+        ]
+
+    return of(x, 0)
+
+
+def attributes(x: Any) -> dict[str, Any]:
+    """The attributes of an object, in slots or not."""
+    found: dict[str, Any] = {}
+    for kind in type(x).__mro__:
+        for name, slot in vars(kind).items():  # not getattr: a check may count what is read
+            if type(slot).__name__ == "member_descriptor":
+                with contextlib.suppress(AttributeError):
+                    found.setdefault(name, slot.__get__(x))
+    return found | getattr(x, "__dict__", {})
+
+
+def difference(a: Any, b: Any, where: str = "") -> tuple[str, Any, Any] | None:
+    """(where, first, second) of what differs in two pictures of results, or None."""
+    if type(a) is tuple and type(b) is tuple and a[:1] == b[:1] == ("array",):
+        x, y = _array(a), _array(b)
+        return None if a[1:3] == b[1:3] and _close(x, y) else (where, x, y)
+    if type(a) is float and type(b) is float:
+        return None if _close(a, b) else (where, a, b)
+    if type(a) in (list, tuple) and type(a) is type(b) and len(a) == len(b):
+        for n, (one, other) in enumerate(zip(a, b)):
+            is_object = type(a) is list and type(a[0]) is str and a[0].startswith("object ")
+            within = f"{where or ', in '}.{one[0]}" if is_object and n else where
+            if found := difference(one, other, within):
+                return found
+        return None
+    return None if type(a) is type(b) and a == b else (where, a, b)
+
+
+def _close(a: Any, b: Any) -> bool:
+    if type(a) is float:
+        return a == b or a != a and b != b or abs(a - b) <= NEAR * max(abs(a), abs(b))
+    np = sys.modules["numpy"]
+    if a.dtype.kind not in "fc":
+        return bool((a == b).all())
+    with np.errstate(all="ignore"):
+        most = np.abs(a[np.isfinite(a)]).max(initial=0)
+        return bool(np.allclose(a, b, NEAR, NEAR * float(most), equal_nan=True))
+
+
+def _array(parts: tuple[Any, ...]) -> Any:
+    return sys.modules["numpy"].frombuffer(parts[3], parts[1]).reshape(parts[2])
+
+
+# Arguments.
+
+
+def _fresh(x: Any, array: Function = lambda x: x.copy(), inner: Collection[int] = ()) -> Any:
+    """The arguments again: copies of what a call could change or use up.
+
+    array  copies an array
+    inner  ids of Tensors whose arrays are copied, too
+    """
+    made: dict[int, Any] = {}  # what was one object is one again
+
+    def of(x: Any) -> Any:
+        if id(x) not in made:
+            made[id(x)] = copied(x)
+        return made[id(x)]
+
+    def copied(x: Any) -> Any:
+        if _is_array(x):
+            return array(x)
+        if _state_of(x):
+            return copy.deepcopy(x)
+        if type(x) in (list, tuple):
+            return type(x)(map(of, x))
+        if type(x) is dict:
+            return {key: of(part) for key, part in x.items()}
+        if id(x) in inner and _is_array(getattr(x, "data", None)) and not x.creator:
+            x = copy.copy(x)
+            x.data = of(x.data)
+        return x
+
+    return of(x)
+
+
+def _laid(x: Arguments) -> Any:
+    """The same arguments with arrays in another memory layout; None where there is no array."""
+    found = []
+
+    def array(x: Any) -> Any:
+        if x.size < 2:
+            return x.copy()
+        found.append(x)
+        if sum(n > 1 for n in x.shape) > 1:
+            return x.copy("F" if x.flags.c_contiguous else "C")
+        return x.repeat(2, axis=-1)[..., ::2]
+
+    out = _fresh(x, array, inner={id(part) for part in x[0] if hasattr(part, "creator")})
+    return out if found else None
+
+
+def _new(x: Any) -> Any:
+    """A text or whole number that equals `x` and is another object: `is` for `==` is a mistake."""
+    if type(x) is str:
+        return (x + " ")[:-1]
+    return int(str(x)) if type(x) is int and abs(x) < 1 << 60 else x
+
+
+def _copy(x: Any) -> Any:
+    """What can change of an argument: a copy of an array, a list or a dict, with its contents."""
+    if _is_array(x):
+        return x.copy()
+    if type(x) in (list, tuple):
+        return [_copy(part) for part in x]
+    return {key: _copy(part) for key, part in x.items()} if type(x) is dict else x
+
+
+def _same(old: Any, new: Any) -> bool:
+    """Whether two copies hold the same."""
+    if _is_array(old):
+        return (old.shape, old.tobytes()) == (new.shape, new.tobytes())
+    if type(old) is list:
+        return len(old) == len(new) and all(map(_same, old, new))
+    if type(old) is dict:
+        return [*old] == [*new] and all(map(_same, old.values(), new.values()))
+    return old is new or type(old) in (bool, int, float, str) and old == new
+
+
+def _arrays(x: Any) -> list[Any]:
+    """The arrays in a value, also in objects."""
+    waiting, seen, found = [x], set[int](), []
+    while waiting and len(seen) < MOST_PARTS:
+        x = waiting.pop()
+        if _is_array(x):
+            found.append(x)
+        elif id(x) not in seen and not isinstance(x, (str, bytes, type, FunctionType, ModuleType)):
+            seen.add(id(x))
+            parts = attributes(x)
+            waiting += [part for name, part in parts.items() if name not in ("creator", "_prev")]
+            waiting += x.values() if isinstance(x, dict) else ()
+            waiting += x if isinstance(x, (list, tuple, set)) else ()
+    return found
+
+
+def _shared(first: Any, second: Any) -> Iterator[Any]:
+    """The arrays of the first value that share memory with one of the second."""
+    others = _arrays(second)
+    return (x for x in _arrays(first) if any(_overlap(x, y) for y in others))
+
+
+def _overlap(x: Any, y: Any) -> bool:
+    return bool(x.size and y.size and sys.modules["numpy"].may_share_memory(x, y))
+
+
+def _is_array(x: Any) -> bool:
+    return type(x).__name__ == "ndarray"
+
+
+def _seed_of(function: Function, arguments: Arguments) -> Any:
+    """The seed or generator that a call is given, or None."""
+    with contextlib.suppress(TypeError, ValueError):
+        named = inspect.signature(function).bind(*arguments[0], **arguments[1]).arguments
+        return next((named[word] for word in ("rng", "seed", "generator") if word in named), None)
+    return None
+
+
+def _text(name: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> str:
+    """A call as one would write it."""
+    parts = [_shown(x, 40) for x in given] + [f"{k}={_shown(x, 40)}" for k, x in named.items()]
+    return f"{name}({', '.join(parts)})"
+
+
+def _shown(x: Any, most: int = LONGEST) -> str:
+    text = " ".join((str(x.tolist()) if _is_array(x) else repr(x)).split())
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+# What may keep state.
+
+
+def _spaces(package: str) -> list[dict[str, Any]]:
+    """The names of each module of the package."""
+    return [
+        vars(module)
+        for name, module in list(sys.modules.items())
+        if f"{name}.".startswith(f"{package}.") and type(module) is ModuleType
+    ]
+
+
+def _classes(spaces: list[dict[str, Any]]) -> list[type]:
+    """The classes that some names define, without those that they import."""
+    found = (
+        x
+        for space in spaces
+        for x in space.values()
+        if isinstance(x, type) and _home(x) == space.get("__name__")
+    )
+    return [*{id(x): x for x in found}.values()]
+
+
+def _holders(spaces: list[dict[str, Any]]) -> Iterator[tuple[Any, str]]:
+    """(holder, name) of the generators and modes that modules, classes, and objects in modules
+    hold: `recording.on`, or the generator that is used where none is given.
+    """
+    for space in spaces:
+        own = (x for x in space.values() if _home(x) == space.get("__name__"))
+        objects = [
+            x
+            for x in space.values()
+            if f"{type(x).__module__}.".startswith(f"{space.get('__name__')}.")
+        ]
+        for holder in [space, *(x for x in own if isinstance(x, type)), *objects]:
+            names = holder if holder is space else {**vars(type(holder)), **attributes(holder)}
+            for name, x in list(names.items()):
+                if type(x) is bool or _state_of(x):
+                    yield holder, name
+
+
+def _get(holder: Any, name: str) -> Any:
+    return holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)
+
+
+def _set(kind: type, name: str, value: Any) -> None:
+    with contextlib.suppress(AttributeError, TypeError):
+        type.__delattr__(kind, name) if value is MISSING else type.__setattr__(kind, name, value)
+
+
+def _home(x: Any) -> Any:
+    return getattr(x, "__module__", None)
+
+
+def _state_of(x: Any) -> Any:
+    """The state of a generator; None of anything else."""
+    if isinstance(x, random.Random):
+        return x.getstate()
+    if type(x).__name__ != "Generator":
+        return None
+    bits = x.bit_generator
+    return str(bits.state), getattr(bits.seed_seq, "n_children_spawned", 0)
+
+
+def _items(x: Any) -> list[Any]:
+    """What a container holds: which objects, not what these hold."""
+    return [(key, id(part)) for key, part in x.items()] if isinstance(x, dict) else [*map(id, x)]
+
+
+@contextlib.contextmanager
+def _seeds_noticed(seeds: list[int]) -> Iterator[None]:
+    """Notice when NumPy makes a generator without a seed."""
+    made: Any = sys.modules.get("numpy.random.bit_generator")
+    before = getattr(made, "randbits", None)
+    if before:
+        made.randbits = lambda bits: seeds.append(bits) or before(bits)
+    try:
+        yield
+    finally:
+        if before:
+            made.randbits = before
