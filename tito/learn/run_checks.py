@@ -21,7 +21,7 @@ from tito.lesson.checks import (
     needed_by,
     shared_code,
 )
-from tito.lesson.laws import Watch, add_cause
+from tito.lesson.laws import BESIDE, Watch, add_cause
 from tito.lesson.outcome import (
     LACKS,
     call_in,
@@ -76,6 +76,7 @@ def run_checks(
     When a check runs out of time, the rest of its section is left out: it would wait as long.
     """
     late: set[str] = set()
+    watch = Watch(namespace, package)
     for check in suite.checks:
         section = check.id.partition(".")[0]
         if check.id not in ids or section in late:
@@ -85,7 +86,7 @@ def run_checks(
         result: Event = {"status": "passed", "message": "", "frames": []}
         try:
             with around():
-                _run(check, suite, namespace, package)
+                _run(check, suite, namespace, package, watch)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  whatever it is, it is the check's result
@@ -94,24 +95,35 @@ def run_checks(
             late.add(section)
         seconds = time.perf_counter() - began
         yield {"event": "check", "id": check.id, "seconds": seconds, **result}
+    watch.close()
 
 
-def _run(check: CheckFunction, suite: CheckSuite, namespace: dict[str, Any], package: str) -> None:
+def _run(
+    check: CheckFunction,
+    suite: CheckSuite,
+    namespace: dict[str, Any],
+    package: str,
+    watch: Watch,
+) -> None:
     """Run one check. Whatever it raises passes through."""
     section, restore = check.section, restart([namespace, *namespaces(package)])
     space = dict(namespace) | {"__name__": "check"}
-    shared = (*suite.setup, *suite.learner_side)
-    for other in (*shared, section):
+    for other in (*suite.setup, *suite.learner_side, section):
         other.remember()
     try:
-        for code in shared_code(shared, needed_by(section, suite)):
+        needed = needed_by(section, suite)
+        for code in shared_code(suite.setup, needed):
             exec(code, space)
-        own = {name: thing for name, thing in namespace.items() if space[name] is thing}
-        own["__name__"] = namespace.get("__name__", "")
-        names = called_names(section.source)
-        watch = Watch(own, package, names, laws_without(section.source))
+        beside = space | {"__name__": BESIDE}
+        for code in shared_code(suite.learner_side, needed):
+            exec(code, beside)
+        space.update(beside, __name__="check")
+        names = called_names(section, suite) & watch.functions.keys()
+        own = {name for name in names if space[name] is namespace[name]}  # not defined anew
+        for where in (beside, space):
+            where.update({name: watch.functions[name] for name in own})
+        watch.begin(laws_without(section.source))
         try:
-            space = space | watch.functions  # not what the checks define anew
             exec(section.functions, space)
             space[check.function]()
             watch.replay()

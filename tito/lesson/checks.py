@@ -200,16 +200,6 @@ def _globals_in(table: symtable.SymbolTable) -> Iterator[str]:
         yield from _globals_in(inner)
 
 
-@functools.lru_cache(maxsize=256)  # a section holds several checks
-def called_names(source: str) -> list[str]:
-    """The names that code only calls, and uses in no other way, such as `creator.op is relu`."""
-    leaves = [leaf for s in statements_of(source) for leaf in ast.walk(s.node)]
-    called = {id(leaf.func) for leaf in leaves if isinstance(leaf, ast.Call)}
-    names = [leaf for leaf in leaves if isinstance(leaf, ast.Name)]
-    others = {leaf.id for leaf in names if id(leaf) not in called}
-    return sorted({leaf.id for leaf in names} - others)
-
-
 def laws_without(source: str) -> list[str]:
     """The laws of laws.py that the checks of a section are without: `# without the law: layout`."""
     return [law.strip() for text in WITHOUT.findall(source) for law in text.split(",")]
@@ -240,6 +230,17 @@ def needed_by(section: Section, suite: CheckSuite) -> Statements:
     """The statements of a suite's setup and learner-side sections that a section needs."""
     sources = tuple(shared.source for shared in (*suite.setup, *suite.learner_side))
     return needed_statements(used_by(statements_of(section.source)), sources)
+
+
+@functools.lru_cache(maxsize=256)  # a section holds several checks
+def called_names(section: Section, suite: CheckSuite) -> frozenset[str]:
+    """The names that a section, and what it needs, only calls: no `creator.op is relu`."""
+    statements = (*statements_of(section.source), *needed_by(section, suite))
+    leaves = [leaf for s in statements for leaf in ast.walk(s.node)]
+    called = {id(leaf.func) for leaf in leaves if isinstance(leaf, ast.Call)}
+    names = [leaf for leaf in leaves if isinstance(leaf, ast.Name)]
+    others = {leaf.id for leaf in names if id(leaf) not in called}
+    return frozenset({leaf.id for leaf in names} - others)
 
 
 def needed_by_visible(sections: Iterable[cells.Cell]) -> Statements:

@@ -19,8 +19,9 @@ import random
 import re
 import sys
 import time
+import tracemalloc
 from _thread import get_ident
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -31,11 +32,12 @@ FORMS = {
     AGAIN: "a second call with the same input",
     LAYOUT: "the same array in another memory layout, as a slice or a transposed array has it,",
 }
-LONGEST = 100  # characters of a value in a message
-MOST_CALLS, MOST_ALIKE = 12, 3  # that are made again: of a check, of one function
-MOST_PARTS, MOST_NUMBERS, DEEPEST = 400, 50_000, 8  # of the arguments or the result of such a call
+LONGEST, SHORT = 100, 40  # characters of a value in a message
+MOST_CALLS, MOST_ALIKE = 8, 2  # that are made again: of a check, of one function
+MOST_PARTS, MOST_NUMBERS, DEEPEST = 200, 10_000, 8  # of the arguments or the result of such a call
 SLOW, SHARE, FREE = 0.05, 0.15, 0.02  # seconds of a call; of the check's time; seconds
 NEAR = 1e-4  # relative to the largest number: in another layout, sums are added in another order
+BESIDE = "beside"  # name of the module of learner-side code, which may have arguments changed
 SPECIAL = ("__init__", "__call__", "__getitem__")  # methods that are watched, besides named ones
 COPIES = re.compile(r"(^|returns +)an? (copy of|new array)|\bare copies", re.I)
 IN_PLACE = re.compile(r"\bin place\b(?! of)")
@@ -62,7 +64,8 @@ class Call:
     """
 
     function: Function
-    text: str
+    is_method: bool
+    name: str
     given: Arguments
     before: Any
     flags: list[Any]
@@ -70,45 +73,56 @@ class Call:
     result: Any = None
     after: Any = None
 
+    @property
+    def text(self) -> str:
+        """The call as one would write it."""
+        given, named = self.given
+        parts = [_shown(x, SHORT) for x in given[self.is_method :]]
+        parts += [f"{key}={_shown(x, SHORT)}" for key, x in named.items()]
+        return f"{self.name}({', '.join(parts)})"
+
 
 class Watch:
-    """Watches the calls that one check makes, from when it is made until `end`.
+    """Watches the calls that checks make: one check from `begin` to `end`, until `close`.
 
     space    the names of the lesson; its own functions and classes are watched
     package  whose modules may hold generators and modes
-    called   the names that the check only calls
-    without  the laws that it is without
     """
 
-    def __init__(
-        self, space: dict[str, Any], package: str, called: Collection[str], without: Collection[str]
-    ) -> None:
-        self.package, self.without, self.broken, self.calls = (
-            package,
-            without,
-            list[str](),
-            list[Call](),
-        )
-        self.counts: dict[str, int] = {}
-        self.module: str = space.get("__name__", "")
-        self.inside, self.thread, self.began = False, get_ident(), time.process_time()
-        own = {k: x for k, x in space.items() if _home(x) == self.module}
+    def __init__(self, space: dict[str, Any], package: str) -> None:
+        self.package, self.module = package, space.get("__name__", "")
+        self.inside, self.thread = True, get_ident()
+        own = {name: x for name, x in space.items() if _home(x) == self.module}
         self.classes = {id(x): x for x in own.values() if isinstance(x, type)}
-        spaces = _spaces(package)
-        self.before = [(x, dict(vars(x))) for x in _classes([space, *spaces])]
+        classes, self.holders = _of_package(package, len(sys.modules))
+        kinds = {id(x): x for x in classes} | self.classes
+        self.before = [(x, dict(vars(x))) for x in kinds.values()]
         self.kept = [*self._state(own)]
-        self.holders = [*_holders([space, *spaces])]
         self.functions = {
-            name: self._watched(own[name], name)
-            for name in called
-            if isinstance(own.get(name), FunctionType)
+            name: self._watched(x, name) for name, x in own.items() if isinstance(x, FunctionType)
         }
         for kind in self.classes.values():
             for name, method in list(vars(kind).items()):
                 if isinstance(method, FunctionType) and (name[0] != "_" or name in SPECIAL):
                     words = kind.__name__ if name == "__init__" else f"{kind.__name__}.{name}"
                     _set(kind, name, self._watched(method, words, kind))
-        self.during = [dict(vars(kind)) for kind, _ in self.before]
+        self.during = [
+            (x, then := dict(vars(x)), [*map(id, then.values())]) for x, _ in self.before
+        ]
+
+    def begin(self, without: Collection[str] = ()) -> None:
+        """Begin to watch a check. without: the laws that it is without"""
+        self.without, self.broken, self.calls = without, list[str](), list[Call]()
+        self.counts: dict[str, int] = {}
+        self.inside, self.began = False, time.perf_counter()
+
+    def close(self) -> None:
+        """Take the watch away."""
+        for kind, names in self.before:
+            if id(kind) in self.classes:
+                for name, now in list(vars(kind).items()):
+                    if name in names and now is not names[name] and name not in BY_PYTHON:
+                        _set(kind, name, names[name])
 
     def _watched(self, function: Function, name: str, kind: type | None = None) -> Function:
         """The function; what a check calls goes through `_call`. kind: the class of a method"""
@@ -129,12 +143,13 @@ class Watch:
         if (
             self.inside
             or self.package in (caller, caller.partition(".")[0])
+            or tracemalloc.is_tracing()
             or get_ident() != self.thread
         ):
             return function(*given, **named)
         self.inside = True
         try:
-            return self._call(function, name, kind, given, named)
+            return self._call(function, name, kind, given, named, caller == BESIDE)
         finally:
             self.inside = False
 
@@ -145,6 +160,7 @@ class Watch:
         kind: type | None,
         given: tuple[Any, ...],
         named: dict[str, Any],
+        beside: bool,
     ) -> Any:
         given, named = tuple(map(_new, given)), {key: _new(x) for key, x in named.items()}
         own = given[1:] if kind else given
@@ -152,19 +168,24 @@ class Watch:
         subject = own if made is not MISSING else given
         noted = None
         if made is MISSING or type(made) is kind:  # not a subclass, which calls this
-            noted = self._noted(name, _text(name, own, named), (subject, named))
-        before, states = _copy([*own, *named.values()]), self._states(noted)
-        began = time.process_time()
+            is_method = bool(kind) and made is MISSING
+            noted = self._noted(name, is_method, (subject, named))
+        counted = self.counts.get(name, 0) <= MOST_ALIKE
+        before, states = _copy([*own, *named.values()]), self._states() if counted else []
+        began = time.perf_counter()
         out = function(*given, **named)
-        seconds = time.process_time() - began
-        self._compare(name, function, bool(kind), before, (own, named))
+        seconds = time.perf_counter() - began
+        if not beside:
+            self._compare(name, function, bool(kind), before, (own, named))
+        if counted:
+            self._look(name, states)
         if noted:
             noted.function = function if made is MISSING else kind or function
             noted.result, noted.seconds = out if made is MISSING else made, seconds
-            self._note(noted, name, (subject, named), states)
+            self._note(noted, (subject, named), states)
         return out
 
-    def _noted(self, name: str, text: str, given: Arguments) -> Call | None:
+    def _noted(self, name: str, is_method: bool, given: Arguments) -> Call | None:
         """A call before it is made, or None if it will not be made again."""
         count = self.counts[name] = self.counts.get(name, 0) + 1
         if count > MOST_ALIKE or len(self.calls) >= MOST_CALLS:
@@ -173,16 +194,10 @@ class Watch:
             before = picture(given)
         except Opaque:
             return None
-        return Call(print, text, _fresh(given), before, self._modes())
+        return Call(print, is_method, name, _fresh(given), before, self._modes())
 
-    def _note(self, call: Call, name: str, given: Arguments, states: list[Any]) -> None:
+    def _note(self, call: Call, given: Arguments, states: list[Any]) -> None:
         """Note a call that was made, if it can be made again; and what it broke."""
-        for word, old, new in zip(("random", "np.random"), states, now := self._states(call)):
-            if old != new and GLOBAL not in self.without:
-                self.broken.append(
-                    f"{call.text} draws from the global generator of {word}: draw from one that is "
-                    "given, or from default_rng(seed)"
-                )
         doc = inspect.getdoc(call.function) or ""
         shared = [*_shared(call.result, given)] if COPIES.search(doc) else []
         if shared and COPY not in self.without:
@@ -190,11 +205,20 @@ class Watch:
                 f"{call.text}: its docstring promises a copy, and what it returns shares memory "
                 f"with its argument, {_shown(shared[0])}: a change of one changes the other"
             )
-        if call.seconds < SLOW and now == states:
+        if call.seconds < SLOW and self._states() == states:
             with contextlib.suppress(Opaque):
                 call.after = picture(call.result, private=False)
                 if picture(given) == call.before:
                     self.calls.append(call)
+
+    def _look(self, name: str, states: list[Any]) -> None:
+        """Notice numbers that a call drew from a global generator."""
+        for word, old, new in zip(("random", "np.random"), states, self._states()):
+            if old != new and GLOBAL not in self.without:
+                self.broken.append(
+                    f"{name} draws from the global generator of {word}: draw from the one that is "
+                    "given, or from default_rng(seed)"
+                )
 
     def _compare(
         self, name: str, function: Function, skip: bool, before: list[Any], arguments: Arguments
@@ -221,7 +245,7 @@ class Watch:
     def replay(self) -> None:
         """Make calls again, after a check that has passed, until a law is broken."""
         self.inside, spent = True, 0.0
-        most = max(FREE, SHARE * (time.process_time() - self.began))
+        most = max(FREE, SHARE * (time.perf_counter() - self.began))
         with contextlib.redirect_stdout(io.StringIO()):
             for call in self.calls:
                 forms = {AGAIN: _fresh(call.given), LAYOUT: _laid(call.given)}
@@ -254,9 +278,8 @@ class Watch:
                 f"{call.text}: {form} gives another result{where}: {_shown(second)}, the first "
                 f"gave {_shown(first)}"
             ]
-        ours = [*_arrays(call.given), *_arrays(arguments)]
-        for x in _shared(call.result, result):
-            if not any(_overlap(x, y) for y in ours):
+        for x in _shared(call.result, result) if form == FORMS[AGAIN] else ():
+            if not any(_overlap(x, y) for y in _arrays([call.given, arguments])):
                 return [
                     f"{call.text}: the results of two calls share memory, {_shown(x)}: a change of "
                     "one changes the other"
@@ -264,7 +287,7 @@ class Watch:
         return []
 
     def end(self) -> list[str]:
-        """Let everything be as it was. Returns a sentence for each law that was broken."""
+        """Let state be as it was. Returns a sentence for each law that the check's calls broke."""
         self.inside = True
         for words, now, then in self.kept:
             if _items(now) != _items(then):
@@ -276,17 +299,18 @@ class Watch:
                     )
                 now.clear()
                 now.extend(then) if type(now) is list else now.update(then)
-        for (kind, names), during in zip(self.before, self.during):
-            for name in {*during, *vars(kind)}.difference(BY_PYTHON):
-                now = vars(kind).get(name, MISSING)
-                if now is not during.get(name, MISSING) and isinstance(now, FunctionType):
+        for kind, then, ids in self.during:
+            if [*map(id, vars(kind).values())] == ids:
+                continue
+            for name in {*then, *vars(kind)}.difference(BY_PYTHON):
+                now, was = vars(kind).get(name, MISSING), then.get(name, MISSING)
+                if now is not was and isinstance(now, FunctionType) and KEPT not in self.without:
                     self.broken.append(
                         f"{kind.__name__}.{name} is another function after the call: this changes "
                         "all objects of the class"
                     )
-                if now is not names.get(name, MISSING):
-                    _set(kind, name, names.get(name, MISSING))
-        self.kept, self.before = [], []
+                if now is not was:
+                    _set(kind, name, was)
         return self.broken
 
     # State.
@@ -314,14 +338,13 @@ class Watch:
         modes = [x for holder, name in self.holders if type(x := _get(holder, name)) is bool]
         return [*modes, *functions]  # a check may replace a function meanwhile
 
-    def _states(self, call: Call | None) -> list[Any]:
+    def _states(self) -> list[Any]:
         """The states of the global generators, and of those of the package."""
-        if not call:
-            return []
         numpy = sys.modules.get("numpy.random")
-        drawn = [random.getstate(), str(numpy.get_state()) if numpy else None]
+        legacy = numpy.get_state() if numpy else [0, b"", 0]
         shared = (_get(holder, name) for holder, name in self.holders)
-        return drawn + [state for x in shared if (state := _state_of(x))]
+        states = [state for x in shared if (state := _state_of(x))]
+        return [random.getstate(), (bytes(legacy[1]), legacy[2]), *states]
 
 
 def add_cause(error: AssertionError, broken: list[str]) -> None:
@@ -355,7 +378,7 @@ def picture(x: Any, private: bool = True) -> Any:
             return "array", x.dtype.str, x.shape, x.tobytes()
         if isinstance(x, (type, FunctionType, BuiltinFunctionType)) or kind.__name__ == "ufunc":
             name = getattr(x, "__qualname__", x.__name__)
-            if _home(x) in ("check", "__main__", "jailed_server") or "<" in name:
+            if _home(x) in (BESIDE, "check", "__main__", "jailed_server") or "<" in name:
                 raise Opaque
             return "named", name
         if kind.__module__ == "numpy" and hasattr(x, "itemsize"):
@@ -392,13 +415,22 @@ def picture(x: Any, private: bool = True) -> Any:
 
 def attributes(x: Any) -> dict[str, Any]:
     """The attributes of an object, in slots or not."""
-    found: dict[str, Any] = {}
-    for kind in type(x).__mro__:
-        for name, slot in vars(kind).items():  # not getattr: a check may count what is read
-            if type(slot).__name__ == "member_descriptor":
-                with contextlib.suppress(AttributeError):
-                    found.setdefault(name, slot.__get__(x))
+    found = {}
+    for name, slot in _slots(type(x)):
+        with contextlib.suppress(AttributeError):
+            found[name] = slot.__get__(x)
     return found | getattr(x, "__dict__", {})
+
+
+@functools.lru_cache(maxsize=1000)
+def _slots(kind: type) -> list[tuple[str, Any]]:
+    """The slots of a class: read without getattr, because a check may count what is read."""
+    return [
+        (name, slot)
+        for parent in kind.__mro__
+        for name, slot in vars(parent).items()
+        if type(slot).__name__ == "member_descriptor"
+    ]
 
 
 def difference(a: Any, b: Any, where: str = "") -> tuple[str, Any, Any] | None:
@@ -505,7 +537,8 @@ def _same(old: Any, new: Any) -> bool:
     if type(old) is list:
         return len(old) == len(new) and all(map(_same, old, new))
     if type(old) is dict:
-        return [*old] == [*new] and all(map(_same, old.values(), new.values()))
+        pairs = zip([*old, *old.values()], [*new, *new.values()])
+        return len(old) == len(new) and all(_same(*pair) for pair in pairs)
     return old is new or type(old) in (bool, int, float, str) and old == new
 
 
@@ -518,8 +551,7 @@ def _arrays(x: Any) -> list[Any]:
             found.append(x)
         elif id(x) not in seen and not isinstance(x, (str, bytes, type, FunctionType, ModuleType)):
             seen.add(id(x))
-            parts = attributes(x)
-            waiting += [part for name, part in parts.items() if name not in ("creator", "_prev")]
+            waiting += attributes(x).values()
             waiting += x.values() if isinstance(x, dict) else ()
             waiting += x if isinstance(x, (list, tuple, set)) else ()
     return found
@@ -547,14 +579,10 @@ def _seed_of(function: Function, arguments: Arguments) -> Any:
     return None
 
 
-def _text(name: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> str:
-    """A call as one would write it."""
-    parts = [_shown(x, 40) for x in given] + [f"{k}={_shown(x, 40)}" for k, x in named.items()]
-    return f"{name}({', '.join(parts)})"
-
-
 def _shown(x: Any, most: int = LONGEST) -> str:
-    text = " ".join((str(x.tolist()) if _is_array(x) else repr(x)).split())
+    if _is_array(x):
+        x = x.tolist() if x.size < LONGEST else x.ravel()[:LONGEST].tolist()
+    text = " ".join(repr(x).split())
     return text if len(text) <= most else f"{text[:most]}..."
 
 
@@ -571,32 +599,38 @@ def _spaces(package: str) -> list[dict[str, Any]]:
 
 
 def _classes(spaces: list[dict[str, Any]]) -> list[type]:
-    """The classes that some names define, without those that they import."""
-    found = (
+    """The classes that some modules define."""
+    found = [
+        (x.__module__ == space.get("__name__"), x)
+        for space in spaces
+        for x in space.values()
+        if isinstance(x, type)
+    ]
+    return [*{id(x): x for own, x in found if own}.values()]
+
+
+@functools.lru_cache(maxsize=4)  # the same for each check, while no module is imported
+def _of_package(package: str, modules: int) -> tuple[list[type], list[tuple[Any, str]]]:
+    """The classes of a package; and (holder, name) of each mode and generator that its modules,
+    classes, and objects in modules hold, such as `recording.on`.
+    """
+    spaces = _spaces(package)
+    classes = _classes(spaces)
+    objects = [
         x
         for space in spaces
         for x in space.values()
-        if isinstance(x, type) and _home(x) == space.get("__name__")
-    )
-    return [*{id(x): x for x in found}.values()]
-
-
-def _holders(spaces: list[dict[str, Any]]) -> Iterator[tuple[Any, str]]:
-    """(holder, name) of the generators and modes that modules, classes, and objects in modules
-    hold: `recording.on`, or the generator that is used where none is given.
-    """
-    for space in spaces:
-        own = (x for x in space.values() if _home(x) == space.get("__name__"))
-        objects = [
-            x
-            for x in space.values()
-            if f"{type(x).__module__}.".startswith(f"{space.get('__name__')}.")
-        ]
-        for holder in [space, *(x for x in own if isinstance(x, type)), *objects]:
-            names = holder if holder is space else {**vars(type(holder)), **attributes(holder)}
-            for name, x in list(names.items()):
-                if type(x) is bool or _state_of(x):
-                    yield holder, name
+        if type(x).__module__ == space.get("__name__") and not isinstance(x, type)
+    ]
+    holders = [
+        (holder, name)
+        for holder in [*spaces, *classes, *objects]
+        for name, x in (
+            {**holder} if type(holder) is dict else {**vars(type(holder)), **attributes(holder)}
+        ).items()
+        if type(x) is bool or _state_of(x)
+    ]
+    return classes, holders
 
 
 def _get(holder: Any, name: str) -> Any:

@@ -8,14 +8,15 @@ from small_course import edit, solve, verdict_on
 
 from tito.learn.run_checks import run_checks
 from tito.lesson import cells
-from tito.lesson.checks import called_names, suite_of
+from tito.lesson.checks import CheckSuite, Section, called_names, suite_of
 from tito.lesson.laws import Watch
 
 
 def call(f, *given, **named):
     """What a watched function returns, and the laws that are broken."""
     f.__module__ = "lesson"
-    watch = Watch({"f": f, "__name__": "lesson"}, "package", ["f"], [])
+    watch = Watch({"f": f, "__name__": "lesson"}, "package")
+    watch.begin()
     try:
         out = watch.functions["f"](*given, **named)
         watch.replay()
@@ -26,7 +27,7 @@ def call(f, *given, **named):
 
 def test_only_functions_of_the_lesson_that_are_only_called_are_watched():
     source = "def test_f():\n    f([3, 1])\n    np.ones(2)\n    assert op is g\n    g(1)\n"
-    assert called_names(source) == ["f"]
+    assert called_names(Section(source, "checks.py", 1), CheckSuite(())) == {"f"}
 
 
 @pytest.mark.parametrize(

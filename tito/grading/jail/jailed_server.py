@@ -214,15 +214,17 @@ class Agent:
             for name in (exported if learner_side else wanted)
             if hasattr(module, name)
         }
-        space["__name__"] = "check"
+        space["__name__"] = sys.modules["laws"].BESIDE
         for code in learner_side:
             exec(marshal.loads(code), space)
         own = {name: getattr(module, name) for name in exported if hasattr(module, name)}
-        own = {name: x for name, x in own.items() if space.get(name, x) is x}
         own["__name__"] = module.__name__
-        self.watch = sys.modules["laws"].Watch(own, name.partition(".")[0], called, without)
-        watched = self.watch.functions  # the learner-side code goes on with the plain ones
-        return {name: watched.get(name, space[name]) for name in wanted if name in space}
+        self.watch = sys.modules["laws"].Watch(own, name.partition(".")[0])
+        for word, function in self.watch.functions.items():
+            if word in called and space.get(word) is own[word]:
+                space[word] = function
+        self.watch.begin(without)
+        return {name: space[name] for name in wanted if name in space}
 
     def laws(self, has_passed: bool) -> list[str]:
         """End the watch over a check. Returns a sentence for each law that was broken."""
