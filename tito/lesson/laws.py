@@ -304,6 +304,7 @@ class Watch:
                 continue
             for name in {*then, *vars(kind)}.difference(BY_PYTHON):
                 now, was = vars(kind).get(name, MISSING), then.get(name, MISSING)
+                print("CHG", kind, name, now, was, file=sys.stderr)
                 if now is not was and isinstance(now, FunctionType) and KEPT not in self.without:
                     self.broken.append(
                         f"{kind.__name__}.{name} is another function after the call: this changes "

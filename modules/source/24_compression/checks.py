@@ -1074,6 +1074,12 @@ def test_a_is_random_and_b_zero():
 
 
 def test_the_product_is_scaled():
+    found = result_of(lambda: lora_output(LW, LB, 2, 3.0, LA, LBB, LX), "alpha 3, rank 2")
+    wanted, cause = (
+        LX @ LW + LB + 1.5 * PRODUCT,
+        {"Was 3 / 2 rounded down?": LX @ LW + LB + PRODUCT},
+    )
+    close(found[0], wanted, "x W + b + alpha / rank x A B for alpha 3, rank 2", cause)
     case = "x W + b + alpha / rank x A B for alpha 6, rank 2"
     found = result_of(lambda: lora_output(LW, LB, 2, 6.0, LA, LBB, LX), case)
     plain = LX @ LW + LB
