@@ -43,6 +43,7 @@ COPIES = re.compile(r"(^|returns +)an? (copy of|new array)|\bare copies", re.I)
 IN_PLACE = re.compile(r"\bin place\b(?! of)")
 CONTAINERS = (list, dict, set)
 BY_PYTHON = ("__dict__", "__weakref__", "__abstractmethods__", "_abc_impl", "__doc__")
+SEEDS = ("rng", "seed", "generator")
 MISSING = object()
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -94,9 +95,7 @@ class Watch:
         self.inside, self.thread = True, get_ident()
         own = {name: x for name, x in space.items() if _home(x) == self.module}
         self.classes = {id(x): x for x in own.values() if isinstance(x, type)}
-        classes, self.holders = _of_package(package, len(sys.modules))
-        kinds = {id(x): x for x in classes} | self.classes
-        self.before = [(x, dict(vars(x))) for x in kinds.values()]
+        self.before = [(x, dict(vars(x))) for x in self.classes.values()]
         self.kept = [*self._state(own)]
         self.functions = {
             name: self._watched(x, name) for name, x in own.items() if isinstance(x, FunctionType)
@@ -106,23 +105,25 @@ class Watch:
                 if isinstance(method, FunctionType) and (name[0] != "_" or name in SPECIAL):
                     words = kind.__name__ if name == "__init__" else f"{kind.__name__}.{name}"
                     _set(kind, name, self._watched(method, words, kind))
-        self.during = [
-            (x, then := dict(vars(x)), [*map(id, then.values())]) for x, _ in self.before
-        ]
+        self.during: dict[int, tuple[type, dict[str, Any], list[int]]] = {}
 
     def begin(self, without: Collection[str] = ()) -> None:
         """Begin to watch a check. without: the laws that it is without"""
         self.without, self.broken, self.calls = without, list[str](), list[Call]()
         self.counts: dict[str, int] = {}
+        classes, self.holders = _of_package(self.package, len(sys.modules))
+        for kind in [*classes, *self.classes.values()]:
+            if id(kind) not in self.during:  # a check may import its module
+                names = dict(vars(kind))
+                self.during[id(kind)] = kind, names, [*map(id, names.values())]
         self.inside, self.began = False, time.perf_counter()
 
     def close(self) -> None:
         """Take the watch away."""
         for kind, names in self.before:
-            if id(kind) in self.classes:
-                for name, now in list(vars(kind).items()):
-                    if name in names and now is not names[name] and name not in BY_PYTHON:
-                        _set(kind, name, names[name])
+            for name, now in list(vars(kind).items()):
+                if name in names and now is not names[name] and name not in BY_PYTHON:
+                    _set(kind, name, names[name])
 
     def _watched(self, function: Function, name: str, kind: type | None = None) -> Function:
         """The function; what a check calls goes through `_call`. kind: the class of a method"""
@@ -172,8 +173,13 @@ class Watch:
             noted = self._noted(name, is_method, (subject, named))
         counted = self.counts.get(name, 0) <= MOST_ALIKE
         before, states = _copy([*own, *named.values()]), self._states() if counted else []
-        began = time.perf_counter()
-        out = function(*given, **named)
+        began, unseeded = time.perf_counter(), list[int]()
+        with _seeds_noticed(unseeded) if counted else contextlib.nullcontext():
+            out = function(*given, **named)
+        if unseeded and GLOBAL not in self.without and _seed_of(function, (given, named)):
+            self.broken.append(
+                f"{name} draws from a new generator, without a seed, although it is given one"
+            )
         seconds = time.perf_counter() - began
         if not beside:
             self._compare(name, function, bool(kind), before, (own, named))
@@ -299,12 +305,11 @@ class Watch:
                     )
                 now.clear()
                 now.extend(then) if type(now) is list else now.update(then)
-        for kind, then, ids in self.during:
+        for kind, then, ids in self.during.values():
             if [*map(id, vars(kind).values())] == ids:
                 continue
             for name in {*then, *vars(kind)}.difference(BY_PYTHON):
                 now, was = vars(kind).get(name, MISSING), then.get(name, MISSING)
-                print("CHG", kind, name, now, was, file=sys.stderr)
                 if now is not was and isinstance(now, FunctionType) and KEPT not in self.without:
                     self.broken.append(
                         f"{kind.__name__}.{name} is another function after the call: this changes "
@@ -576,7 +581,7 @@ def _seed_of(function: Function, arguments: Arguments) -> Any:
     """The seed or generator that a call is given, or None."""
     with contextlib.suppress(TypeError, ValueError):
         named = inspect.signature(function).bind(*arguments[0], **arguments[1]).arguments
-        return next((named[word] for word in ("rng", "seed", "generator") if word in named), None)
+        return next((named[word] for word in SEEDS if named.get(word) is not None), None)
     return None
 
 
