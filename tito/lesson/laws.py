@@ -42,7 +42,14 @@ SPECIAL = ("__init__", "__call__", "__getitem__")  # methods that are watched, b
 COPIES = re.compile(r"(^|returns +)an? (copy of|new array)|\bare copies", re.I)
 IN_PLACE = re.compile(r"\bin place\b(?! of)")
 CONTAINERS = (list, dict, set)
-BY_PYTHON = ("__dict__", "__weakref__", "__abstractmethods__", "_abc_impl", "__doc__")
+BY_PYTHON = (
+    "__dict__",
+    "__weakref__",
+    "__abstractmethods__",
+    "_abc_impl",
+    "__doc__",
+    "__slotnames__",
+)
 SEEDS = ("rng", "seed", "generator")
 MISSING = object()
 
@@ -310,10 +317,11 @@ class Watch:
                 continue
             for name in {*then, *vars(kind)}.difference(BY_PYTHON):
                 now, was = vars(kind).get(name, MISSING), then.get(name, MISSING)
-                if now is not was and isinstance(now, FunctionType) and KEPT not in self.without:
+                kinds = FunctionType, *CONTAINERS
+                if now is not was and isinstance(now, kinds) and KEPT not in self.without:
                     self.broken.append(
-                        f"{kind.__name__}.{name} is another function after the call: this changes "
-                        "all objects of the class"
+                        f"{kind.__name__}.{name} is another after the call, {_shown(now)}: all "
+                        "objects of the class share it"
                     )
                 if now is not was:
                     _set(kind, name, was)

@@ -1107,6 +1107,7 @@ def test_a_file_that_was_cut_off_is_refused():
 
 def test_the_array_can_be_written_to():
     array = parse_idx(idx_bytes(12, np.array([[1, 2]], ">i4")))
+    assert array.dtype.isnative, "the numbers should be in the machine's byte order: astype"
 
     def write():
         array[0, 1] = 9

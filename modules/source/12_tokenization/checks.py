@@ -788,7 +788,11 @@ def test_a_tokenizer_comes_back_as_it_was():
     assert special == {"<é>": 260, "<s>": 261}, f"the special tokens came back as {special}"
     special = {"<s>": 300, "<é>": 299}
     other = from_json(to_json(Tokenizer({(97, 98): 256}, special)))
-    equal(dict(other.special_tokens), special, "special tokens with these ids, after to_json and from_json")
+    equal(
+        dict(other.special_tokens),
+        special,
+        "special tokens with these ids, after to_json and from_json",
+    )
     text = "abé é!! <é>"
     wanted, ids = [plain(tokenizer.encode(text, "all")) for tokenizer in (first, again)]
     equal(ids, wanted, f"the ids of {text!r} from from_json(to_json(tokenizer))")

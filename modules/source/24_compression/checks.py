@@ -1186,6 +1186,10 @@ def test_weighted_means():
 
 
 def test_equal_weights_by_default():
+    integers = [{"w": np.array([1, 3])}, {"w": np.array([3, 5])}]
+    found, _ = averaged(integers)
+    cause = "add first; the dtype of the first state comes last"
+    close(found["w"], [2, 4], "the average of the integers [1, 3] and [3, 5]", cause)
     for count, wanted in [(1, [[1, 2]]), (2, [[2, 4]]), (3, [[4, 2]])]:
         case = f"the average of {count} state(s) without weights"
         found, same = result_of(lambda: averaged(S[:count]), case)
