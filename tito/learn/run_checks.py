@@ -21,7 +21,7 @@ from tito.lesson.checks import (
     needed_by,
     shared_code,
 )
-from tito.lesson.laws import BESIDE, Watch, add_cause
+from tito.lesson.laws import Watch, add_cause
 from tito.lesson.outcome import (
     LACKS,
     call_in,
@@ -32,6 +32,7 @@ from tito.lesson.outcome import (
     owner_of,
     unwritten_exercise,
 )
+from tito.lesson.pictures import BESIDE
 from tito.lesson.random_start import namespaces, restart
 
 MOST_FRAMES = 20  # of an error are passed on

@@ -7,7 +7,7 @@ some calls are made again, with the same input and in another form of it: the fi
 reference, so no author writes one.
 
 It runs beside the code under test, in the process of `tito test` and in the judge's jail, which
-loads this file, so that both demand the same. It imports nothing of tito.
+loads this file and `pictures.py`, so that both demand the same. It imports nothing else of tito.
 """
 
 import contextlib
@@ -21,10 +21,32 @@ import sys
 import time
 import tracemalloc
 from _thread import get_ident
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
+
+from tito.lesson.pictures import (
+    BESIDE,
+    Arguments,
+    Function,
+    Opaque,
+    arrays,
+    attributes,
+    copied,
+    difference,
+    fresh,
+    home,
+    items_of,
+    laid,
+    overlap,
+    picture,
+    renewed,
+    same,
+    shared,
+    shown,
+    state_of,
+)
 
 # The laws that a section of checks can be without, see `checks.without`.
 AGAIN, LAYOUT, COPY, GLOBAL, KEPT = "again", "layout", "copy", "generator", "state"
@@ -32,12 +54,9 @@ FORMS = {
     AGAIN: "a second call with the same input",
     LAYOUT: "the same array in another memory layout, as a slice or a transposed array has it,",
 }
-LONGEST, SHORT = 100, 40  # characters of a value in a message
+SHORT = 40  # characters of an argument in a message
 MOST_CALLS, MOST_ALIKE = 8, 2  # that are made again: of a check, of one function
-MOST_PARTS, MOST_NUMBERS, DEEPEST = 200, 10_000, 8  # of the arguments or the result of such a call
 SLOW, SHARE, FREE = 0.05, 0.15, 0.02  # seconds of a call; of the check's time; seconds
-NEAR = 1e-4  # relative to the largest number: in another layout, sums are added in another order
-BESIDE = "beside"  # name of the module of learner-side code, which may have arguments changed
 SPECIAL = ("__init__", "__call__", "__getitem__")  # methods that are watched, besides named ones
 COPIES = re.compile(r"(^|returns +)an? (copy of|new array)|\bare copies", re.I)
 IN_PLACE = re.compile(r"\bin place\b(?! of)")
@@ -52,13 +71,6 @@ BY_PYTHON = (
 )
 SEEDS = ("rng", "seed", "generator")
 MISSING = object()
-
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-Function = Callable[..., Any]
-
-
-class Opaque(Exception):
-    """A value of which it cannot be said what it holds: an iterator, or something large."""
 
 
 @dataclass
@@ -85,8 +97,8 @@ class Call:
     def text(self) -> str:
         """The call as one would write it."""
         given, named = self.given
-        parts = [_shown(x, SHORT) for x in given[self.is_method :]]
-        parts += [f"{key}={_shown(x, SHORT)}" for key, x in named.items()]
+        parts = [shown(x, SHORT) for x in given[self.is_method :]]
+        parts += [f"{key}={shown(x, SHORT)}" for key, x in named.items()]
         return f"{self.name}({', '.join(parts)})"
 
 
@@ -100,7 +112,7 @@ class Watch:
     def __init__(self, space: dict[str, Any], package: str) -> None:
         self.package, self.module = package, space.get("__name__", "")
         self.inside, self.thread = True, get_ident()
-        own = {name: x for name, x in space.items() if _home(x) == self.module}
+        own = {name: x for name, x in space.items() if home(x) == self.module}
         self.classes = {id(x): x for x in own.values() if isinstance(x, type)}
         self.before = [(x, dict(vars(x))) for x in self.classes.values()]
         self.kept = [*self._state(own)]
@@ -170,7 +182,7 @@ class Watch:
         named: dict[str, Any],
         beside: bool,
     ) -> Any:
-        given, named = tuple(map(_new, given)), {key: _new(x) for key, x in named.items()}
+        given, named = tuple(map(renewed, given)), {key: renewed(x) for key, x in named.items()}
         own = given[1:] if kind else given
         made = given[0] if kind and function.__name__ == "__init__" else MISSING
         subject = own if made is not MISSING else given
@@ -179,7 +191,7 @@ class Watch:
             is_method = bool(kind) and made is MISSING
             noted = self._noted(name, is_method, (subject, named))
         counted = self.counts.get(name, 0) <= MOST_ALIKE
-        before, states = _copy([*own, *named.values()]), self._states() if counted else []
+        before, states = copied([*own, *named.values()]), self._states() if counted else []
         began, unseeded = time.perf_counter(), list[int]()
         with _seeds_noticed(unseeded) if counted else contextlib.nullcontext():
             out = function(*given, **named)
@@ -207,16 +219,16 @@ class Watch:
             before = picture(given)
         except Opaque:
             return None
-        return Call(print, is_method, name, _fresh(given), before, self._modes())
+        return Call(print, is_method, name, fresh(given), before, self._modes())
 
     def _note(self, call: Call, given: Arguments, states: list[Any]) -> None:
         """Note a call that was made, if it can be made again; and what it broke."""
         doc = inspect.getdoc(call.function) or ""
-        shared = [*_shared(call.result, given)] if COPIES.search(doc) else []
-        if shared and COPY not in self.without:
+        both = [*shared(call.result, given)] if COPIES.search(doc) else []
+        if both and COPY not in self.without:
             self.broken.append(
                 f"{call.text}: its docstring promises a copy, and what it returns shares memory "
-                f"with its argument, {_shown(shared[0])}: a change of one changes the other"
+                f"with its argument, {shown(both[0])}: a change of one changes the other"
             )
         if call.seconds < SLOW and self._states() == states:
             with contextlib.suppress(Opaque):
@@ -240,16 +252,16 @@ class Watch:
         given, named = arguments
         if IN_PLACE.search(function.__doc__ or ""):
             return
-        after = _copy([*given, *named.values()])
+        after = copied([*given, *named.values()])
         for n, (old, new) in enumerate(zip(before, after)):
-            if not _same(old, new):
+            if not same(old, new):
                 words = [*inspect.signature(function).parameters][skip:]
                 word = (
                     [*named][n - len(given)] if n >= len(given) else words[min(n, len(words) - 1)]
                 )
                 self.broken.append(
-                    f"{name} changes its argument {word}, {_shown(old)}: afterwards it is "
-                    f"{_shown(new)}. Work on a copy"
+                    f"{name} changes its argument {word}, {shown(old)}: afterwards it is "
+                    f"{shown(new)}. Work on a copy"
                 )
                 return
 
@@ -261,7 +273,7 @@ class Watch:
         most = max(FREE, SHARE * (time.perf_counter() - self.began))
         with contextlib.redirect_stdout(io.StringIO()):
             for call in self.calls:
-                forms = {AGAIN: _fresh(call.given), LAYOUT: _laid(call.given)}
+                forms = {AGAIN: fresh(call.given), LAYOUT: laid(call.given)}
                 for law, arguments in forms.items():
                     spent += call.seconds
                     if self.broken or spent > most:
@@ -288,13 +300,13 @@ class Watch:
         if at := difference(call.after, after):
             where, first, second = at
             return [
-                f"{call.text}: {form} gives another result{where}: {_shown(second)}, the first "
-                f"gave {_shown(first)}"
+                f"{call.text}: {form} gives another result{where}: {shown(second)}, the first "
+                f"gave {shown(first)}"
             ]
-        for x in _shared(call.result, result) if form == FORMS[AGAIN] else ():
-            if not any(_overlap(x, y) for y in _arrays([call.given, arguments])):
+        for x in shared(call.result, result) if form == FORMS[AGAIN] else ():
+            if not any(overlap(x, y) for y in arrays([call.given, arguments])):
                 return [
-                    f"{call.text}: the results of two calls share memory, {_shown(x)}: a change of "
+                    f"{call.text}: the results of two calls share memory, {shown(x)}: a change of "
                     "one changes the other"
                 ]
         return []
@@ -303,11 +315,11 @@ class Watch:
         """Let state be as it was. Returns a sentence for each law that the check's calls broke."""
         self.inside = True
         for words, now, then in self.kept:
-            if _items(now) != _items(then):
+            if items_of(now) != items_of(then):
                 if KEPT not in self.without:
                     self.broken.insert(
                         0,
-                        f"{words} is changed by calls, from {_shown(then)} to {_shown(now)}: what "
+                        f"{words} is changed by calls, from {shown(then)} to {shown(now)}: what "
                         "one call leaves there, the next one finds",
                     )
                 now.clear()
@@ -320,7 +332,7 @@ class Watch:
                 kinds = FunctionType, *CONTAINERS
                 if now is not was and isinstance(now, kinds) and KEPT not in self.without:
                     self.broken.append(
-                        f"{kind.__name__}.{name} is another after the call, {_shown(now)}: all "
+                        f"{kind.__name__}.{name} is another after the call, {shown(now)}: all "
                         "objects of the class share it"
                     )
                 if now is not was:
@@ -357,7 +369,7 @@ class Watch:
         numpy = sys.modules.get("numpy.random")
         legacy = numpy.get_state() if numpy else [0, b"", 0]
         shared = (_get(holder, name) for holder, name in self.holders)
-        states = [state for x in shared if (state := _state_of(x))]
+        states = [state for x in shared if (state := state_of(x))]
         return [random.getstate(), (bytes(legacy[1]), legacy[2]), *states]
 
 
@@ -367,222 +379,7 @@ def add_cause(error: AssertionError, broken: list[str]) -> None:
         error.args = (f"{error}\n{broken[0]}",)
 
 
-# Pictures: what a value holds, to be compared later.
-
-
-def picture(x: Any, private: bool = True) -> Any:
-    """What a value holds, in lists and tuples. Raises Opaque when that cannot be said.
-
-    private  with the attributes whose names begin with an underscore
-    """
-    seen: dict[int, int] = {}
-    numbers = 0
-
-    def of(x: Any, depth: int) -> Any:
-        nonlocal numbers
-        kind = type(x)
-        if x is None or kind in (bool, int, float, complex, str, bytes, slice, type(...)):
-            return x
-        if depth > DEEPEST:
-            return "..."
-        if _is_array(x):
-            numbers += x.size
-            if numbers > MOST_NUMBERS or x.dtype == object:
-                raise Opaque
-            return "array", x.dtype.str, x.shape, x.tobytes()
-        if isinstance(x, (type, FunctionType, BuiltinFunctionType)) or kind.__name__ == "ufunc":
-            name = getattr(x, "__qualname__", x.__name__)
-            if _home(x) in (BESIDE, "check", "__main__", "jailed_server") or "<" in name:
-                raise Opaque
-            return "named", name
-        if kind.__module__ == "numpy" and hasattr(x, "itemsize"):
-            return "number", str(getattr(x, "dtype", "dtype")), str(x)
-        if state := _state_of(x):
-            return "generator", str(state)
-        if id(x) in seen:
-            return "again", seen[id(x)]
-        seen[id(x)] = len(seen)
-        if len(seen) > MOST_PARTS:
-            raise Opaque
-        if kind in (list, tuple):
-            return [kind.__name__, *(of(part, depth + 1) for part in x)]
-        if isinstance(x, (set, frozenset)):
-            return [kind.__name__, *sorted(map(repr, x))]
-        if isinstance(x, dict):
-            pairs = [(of(key, depth + 1), of(part, depth + 1)) for key, part in x.items()]
-            return [kind.__name__, *pairs]
-        names = attributes(x)
-        if not names or hasattr(x, "__next__") or isinstance(x, ModuleType):
-            raise Opaque
-        hidden = [] if private else ["creator"]
-        return [
-            f"object {kind.__name__}",
-            *(
-                (name, of(part, depth + 1))
-                for name, part in sorted(names.items())
-                if (private or name[0] != "_") and name not in hidden
-            ),
-        ]
-
-    return of(x, 0)
-
-
-def attributes(x: Any) -> dict[str, Any]:
-    """The attributes of an object, in slots or not."""
-    found = {}
-    for name, slot in _slots(type(x)):
-        with contextlib.suppress(AttributeError):
-            found[name] = slot.__get__(x)
-    return found | getattr(x, "__dict__", {})
-
-
-@functools.lru_cache(maxsize=1000)
-def _slots(kind: type) -> list[tuple[str, Any]]:
-    """The slots of a class: read without getattr, because a check may count what is read."""
-    return [
-        (name, slot)
-        for parent in kind.__mro__
-        for name, slot in vars(parent).items()
-        if type(slot).__name__ == "member_descriptor"
-    ]
-
-
-def difference(a: Any, b: Any, where: str = "") -> tuple[str, Any, Any] | None:
-    """(where, first, second) of what differs in two pictures of results, or None."""
-    if type(a) is tuple and type(b) is tuple and a[:1] == b[:1] == ("array",):
-        x, y = _array(a), _array(b)
-        return None if a[1:3] == b[1:3] and _close(x, y) else (where, x, y)
-    if type(a) is float and type(b) is float:
-        return None if _close(a, b) else (where, a, b)
-    if type(a) in (list, tuple) and type(a) is type(b) and len(a) == len(b):
-        for n, (one, other) in enumerate(zip(a, b)):
-            is_object = type(a) is list and type(a[0]) is str and a[0].startswith("object ")
-            within = f"{where or ', in '}.{one[0]}" if is_object and n else where
-            if found := difference(one, other, within):
-                return found
-        return None
-    return None if type(a) is type(b) and a == b else (where, a, b)
-
-
-def _close(a: Any, b: Any) -> bool:
-    if type(a) is float:
-        return a == b or a != a and b != b or abs(a - b) <= NEAR * max(abs(a), abs(b))
-    np = sys.modules["numpy"]
-    if a.dtype.kind not in "fc":
-        return bool((a == b).all())
-    with np.errstate(all="ignore"):
-        most = np.abs(a[np.isfinite(a)]).max(initial=0)
-        return bool(np.allclose(a, b, NEAR, NEAR * float(most), equal_nan=True))
-
-
-def _array(parts: tuple[Any, ...]) -> Any:
-    return sys.modules["numpy"].frombuffer(parts[3], parts[1]).reshape(parts[2])
-
-
-# Arguments.
-
-
-def _fresh(x: Any, array: Function = lambda x: x.copy(), inner: Collection[int] = ()) -> Any:
-    """The arguments again: copies of what a call could change or use up.
-
-    array  copies an array
-    inner  ids of Tensors whose arrays are copied, too
-    """
-    made: dict[int, Any] = {}  # what was one object is one again
-
-    def of(x: Any) -> Any:
-        if id(x) not in made:
-            made[id(x)] = copied(x)
-        return made[id(x)]
-
-    def copied(x: Any) -> Any:
-        if _is_array(x):
-            return array(x)
-        if _state_of(x):
-            return copy.deepcopy(x)
-        if type(x) in (list, tuple):
-            return type(x)(map(of, x))
-        if type(x) is dict:
-            return {key: of(part) for key, part in x.items()}
-        if id(x) in inner and _is_array(getattr(x, "data", None)) and not x.creator:
-            x = copy.copy(x)
-            x.data = of(x.data)
-        return x
-
-    return of(x)
-
-
-def _laid(x: Arguments) -> Any:
-    """The same arguments with arrays in another memory layout; None where there is no array."""
-    found = []
-
-    def array(x: Any) -> Any:
-        if x.size < 2:
-            return x.copy()
-        found.append(x)
-        if sum(n > 1 for n in x.shape) > 1:
-            return x.copy("F" if x.flags.c_contiguous else "C")
-        return x.repeat(2, axis=-1)[..., ::2]
-
-    out = _fresh(x, array, inner={id(part) for part in x[0] if hasattr(part, "creator")})
-    return out if found else None
-
-
-def _new(x: Any) -> Any:
-    """A text or whole number that equals `x` and is another object: `is` for `==` is a mistake."""
-    if type(x) is str:
-        return (x + " ")[:-1]
-    return int(str(x)) if type(x) is int and abs(x) < 1 << 60 else x
-
-
-def _copy(x: Any) -> Any:
-    """What can change of an argument: a copy of an array, a list or a dict, with its contents."""
-    if _is_array(x):
-        return x.copy()
-    if type(x) in (list, tuple):
-        return [_copy(part) for part in x]
-    return {key: _copy(part) for key, part in x.items()} if type(x) is dict else x
-
-
-def _same(old: Any, new: Any) -> bool:
-    """Whether two copies hold the same."""
-    if _is_array(old):
-        return (old.shape, old.tobytes()) == (new.shape, new.tobytes())
-    if type(old) is list:
-        return len(old) == len(new) and all(map(_same, old, new))
-    if type(old) is dict:
-        pairs = zip([*old, *old.values()], [*new, *new.values()])
-        return len(old) == len(new) and all(_same(*pair) for pair in pairs)
-    return old is new or type(old) in (bool, int, float, str) and old == new
-
-
-def _arrays(x: Any) -> list[Any]:
-    """The arrays in a value, also in objects."""
-    waiting, seen, found = [x], set[int](), []
-    while waiting and len(seen) < MOST_PARTS:
-        x = waiting.pop()
-        if _is_array(x):
-            found.append(x)
-        elif id(x) not in seen and not isinstance(x, (str, bytes, type, FunctionType, ModuleType)):
-            seen.add(id(x))
-            waiting += attributes(x).values()
-            waiting += x.values() if isinstance(x, dict) else ()
-            waiting += x if isinstance(x, (list, tuple, set)) else ()
-    return found
-
-
-def _shared(first: Any, second: Any) -> Iterator[Any]:
-    """The arrays of the first value that share memory with one of the second."""
-    others = _arrays(second)
-    return (x for x in _arrays(first) if any(_overlap(x, y) for y in others))
-
-
-def _overlap(x: Any, y: Any) -> bool:
-    return bool(x.size and y.size and sys.modules["numpy"].may_share_memory(x, y))
-
-
-def _is_array(x: Any) -> bool:
-    return type(x).__name__ == "ndarray"
+# What may keep state.
 
 
 def _seed_of(function: Function, arguments: Arguments) -> Any:
@@ -591,16 +388,6 @@ def _seed_of(function: Function, arguments: Arguments) -> Any:
         named = inspect.signature(function).bind(*arguments[0], **arguments[1]).arguments
         return next((named[word] for word in SEEDS if named.get(word) is not None), None)
     return None
-
-
-def _shown(x: Any, most: int = LONGEST) -> str:
-    if _is_array(x):
-        x = x.tolist() if x.size < LONGEST else x.ravel()[:LONGEST].tolist()
-    text = " ".join(repr(x).split())
-    return text if len(text) <= most else f"{text[:most]}..."
-
-
-# What may keep state.
 
 
 def _spaces(package: str) -> list[dict[str, Any]]:
@@ -642,7 +429,7 @@ def _of_package(package: str, modules: int) -> tuple[list[type], list[tuple[Any,
         for name, x in (
             {**holder} if type(holder) is dict else {**vars(type(holder)), **attributes(holder)}
         ).items()
-        if type(x) is bool or _state_of(x)
+        if type(x) is bool or state_of(x)
     ]
     return classes, holders
 
@@ -654,25 +441,6 @@ def _get(holder: Any, name: str) -> Any:
 def _set(kind: type, name: str, value: Any) -> None:
     with contextlib.suppress(AttributeError, TypeError):
         type.__delattr__(kind, name) if value is MISSING else type.__setattr__(kind, name, value)
-
-
-def _home(x: Any) -> Any:
-    return getattr(x, "__module__", None)
-
-
-def _state_of(x: Any) -> Any:
-    """The state of a generator; None of anything else."""
-    if isinstance(x, random.Random):
-        return x.getstate()
-    if type(x).__name__ != "Generator":
-        return None
-    bits = x.bit_generator
-    return str(bits.state), getattr(bits.seed_seq, "n_children_spawned", 0)
-
-
-def _items(x: Any) -> list[Any]:
-    """What a container holds: which objects, not what these hold."""
-    return [(key, id(part)) for key, part in x.items()] if isinstance(x, dict) else [*map(id, x)]
 
 
 @contextlib.contextmanager

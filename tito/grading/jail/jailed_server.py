@@ -193,8 +193,7 @@ class Agent:
         wanted: list[str],
         random_start: bytes,
         learner_side: list[bytes],
-        called: list[str],
-        without: list[str],
+        laws: tuple[list[str], list[str]],
     ) -> dict[str, Any]:
         """{name: object} of the wanted names that the lesson's module `name` defines, or its
         learner-side cells, if these are to run.
@@ -202,7 +201,7 @@ class Agent:
         modules   code of the package's modules, see Lessons, besides those that all forks have
         exported  the names that learner-side cells see
         random_start  code of the module of this name, in tito.lesson
-        called, without  see Watch in tito/lesson/laws.py
+        laws      names that the check only calls, and laws that it is without
         """
         start: dict[str, Any] = {}
         exec(marshal.loads(random_start), start)
@@ -214,16 +213,16 @@ class Agent:
             for name in (exported if learner_side else wanted)
             if hasattr(module, name)
         }
-        space["__name__"] = sys.modules["laws"].BESIDE
+        space["__name__"] = sys.modules["tito.lesson.pictures"].BESIDE
         for code in learner_side:
             exec(marshal.loads(code), space)
         own = {name: getattr(module, name) for name in exported if hasattr(module, name)}
         own["__name__"] = module.__name__
         self.watch = sys.modules["laws"].Watch(own, name.partition(".")[0])
         for word, function in self.watch.functions.items():
-            if word in called and space.get(word) is own[word]:
+            if word in laws[0] and space.get(word) is own[word]:
                 space[word] = function
-        self.watch.begin(without)
+        self.watch.begin(laws[1])
         return {name: space[name] for name in wanted if name in space}
 
     def laws(self, has_passed: bool) -> list[str]:
@@ -411,8 +410,7 @@ def rehearse(wire: Any, builtins_for: BuiltinsFor) -> None:
                 ["double"],
                 start,
                 [],
-                ["double"],
-                [],
+                (["double"], []),
             ],
             ["call", function, [1.0, 2.0]],
         ):
@@ -496,7 +494,8 @@ def main() -> None:
     import_libraries(start["preload"], start["draws"])
     with open(pipe, "rb") as file:
         modules = marshal.load(file)
-    laws, conditions = map(load_file, ("laws", "conditions"), start["files"])
+    names = "tito.lesson.pictures", "laws", "conditions"
+    _, _, conditions = map(load_file, names, start["files"])
     builtins_for = partial(conditions.builtins_for, installed=lambda: installed.paths)
     agent, program = Agent(first, sys.modules["wire"], modules, builtins_for), b""
     agent.make_ready()
