@@ -30,7 +30,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (37400, 28000),
+    "lines of tito": (38100, 28000),
     "lines of tito/grading": (15900, 12000),
     "lines of tito/learn": (6600, 5000),
     "lines of tito/book": (2600, 2600),

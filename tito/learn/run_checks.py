@@ -76,8 +76,7 @@ def run_checks(
 
     When a check runs out of time, the rest of its section is left out: it would wait as long.
     """
-    late: set[str] = set()
-    watch = Watch(namespace, package)
+    late, watch = set[str](), Watch(namespace, package)
     for check in suite.checks:
         section = check.id.partition(".")[0]
         if check.id not in ids or section in late:
@@ -94,8 +93,8 @@ def run_checks(
             result = describe_error(error, is_learners, check.section.file)
         if result["status"] == "timeout":
             late.add(section)
-        seconds = time.perf_counter() - began
-        yield {"event": "check", "id": check.id, "seconds": seconds, **result}
+        result["seconds"] = time.perf_counter() - began
+        yield {"event": "check", "id": check.id, **result}
     watch.close()
 
 
@@ -120,9 +119,10 @@ def _run(
             exec(code, beside)
         space.update(beside, __name__="check")
         names = called_names(section, suite) & watch.functions.keys()
-        own = {name for name in names if space[name] is namespace[name]}  # not defined anew
-        for where in (beside, space):
-            where.update({name: watch.functions[name] for name in own})
+        own = [name for name in names if space[name] is namespace[name]]  # not defined anew
+        watched = {name: watch.functions[name] for name in own}
+        beside.update(watched)
+        space.update(watched)
         watch.begin(laws_without(section.source))
         try:
             exec(section.functions, space)
