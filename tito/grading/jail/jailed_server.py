@@ -193,7 +193,7 @@ class Agent:
         wanted: list[str],
         random_start: bytes,
         learner_side: list[bytes],
-        laws: tuple[list[str], list[str]],
+        laws: Any = ((), ()),
     ) -> dict[str, Any]:
         """{name: object} of the wanted names that the lesson's module `name` defines, or its
         learner-side cells, if these are to run.
