@@ -116,6 +116,7 @@ class Session:
               `jailed_check.excused_seconds`
     assertion the first AssertionError that one of the judge's own functions raised while the
     learner's code called it
+    changed   whether the learner's code changed an array or list that the check had handed over
     helpers   the Remotes of objects from the lesson's own learner-side cells, which may change
     their
               arguments; compared by identity, because the other side could forge numbers
@@ -131,6 +132,7 @@ class Session:
         self.numbers: dict[int, int] = {}
         self.errors: list[Exception] = []
         self.assertion: AssertionError | None = None
+        self.changed = False
         self.helpers: set[Remote] = set()
 
     def do(self, operation: str, /, *arguments: Any, **options: Any) -> Any:
@@ -199,6 +201,7 @@ class Session:
             raise wire.Malformed("no list of changes")  # an object would be asked
         if not is_taken_over:
             return
+        self.changed |= bool(changed)
         for number, new in changed:
             old = sent[number] if type(number) is int and number >= 0 else None
             if old is None or type(new) is not type(old):
