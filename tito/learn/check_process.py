@@ -271,7 +271,7 @@ def answer(request: Request, emit: Emit) -> None:
 def _run_suites(request: Request, names: dict[str, Any], finder: FreshFinder, emit: Emit) -> None:
     """Run the requested checks of the course, and the learner's own."""
     course, own = (CheckSuite.from_json(request[key]) for key in ("suite", "own_suite"))
-    exported = {name: names[name] for name in course.names if name in names}
+    exported = {name: names[name] for name in ("__name__", *course.names) if name in names}
     late = 0
     for suite, space in ((course, exported), (own, names)):
         failed: set[str] = set()

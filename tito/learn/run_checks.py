@@ -13,8 +13,15 @@ from types import FrameType
 from typing import Any
 
 from tito import import_hook
-from tito.learn.arguments import guarded
-from tito.lesson.checks import CheckFunction, CheckSuite, needed_by, shared_code
+from tito.lesson.checks import (
+    CheckFunction,
+    CheckSuite,
+    called_names,
+    laws_without,
+    needed_by,
+    shared_code,
+)
+from tito.lesson.laws import Watch, add_cause
 from tito.lesson.outcome import (
     LACKS,
     call_in,
@@ -25,6 +32,7 @@ from tito.lesson.outcome import (
     owner_of,
     unwritten_exercise,
 )
+from tito.lesson.pictures import BESIDE
 from tito.lesson.random_start import namespaces, restart
 
 MOST_FRAMES = 20  # of an error are passed on
@@ -68,7 +76,7 @@ def run_checks(
 
     When a check runs out of time, the rest of its section is left out: it would wait as long.
     """
-    late: set[str] = set()
+    late, watch = set[str](), Watch(namespace, package)
     for check in suite.checks:
         section = check.id.partition(".")[0]
         if check.id not in ids or section in late:
@@ -78,33 +86,54 @@ def run_checks(
         result: Event = {"status": "passed", "message": "", "frames": []}
         try:
             with around():
-                _run(check, suite, namespace, package)
+                _run(check, suite, namespace, package, watch)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  whatever it is, it is the check's result
             result = describe_error(error, is_learners, check.section.file)
         if result["status"] == "timeout":
             late.add(section)
-        seconds = time.perf_counter() - began
-        yield {"event": "check", "id": check.id, "seconds": seconds, **result}
+        result["seconds"] = time.perf_counter() - began
+        yield {"event": "check", "id": check.id, **result}
+    watch.close()
 
 
-def _run(check: CheckFunction, suite: CheckSuite, namespace: dict[str, Any], package: str) -> None:
+def _run(
+    check: CheckFunction,
+    suite: CheckSuite,
+    namespace: dict[str, Any],
+    package: str,
+    watch: Watch,
+) -> None:
     """Run one check. Whatever it raises passes through."""
     section, restore = check.section, restart([namespace, *namespaces(package)])
     space = dict(namespace) | {"__name__": "check"}
-    shared = (*suite.setup, *suite.learner_side)
-    for other in (*shared, section):
+    for other in (*suite.setup, *suite.learner_side, section):
         other.remember()
     try:
-        for code in shared_code(shared, needed_by(section, suite)):
+        needed = needed_by(section, suite)
+        for code in shared_code(suite.setup, needed):
             exec(code, space)
-        changes: list[str] = []
-        own = {name: thing for name, thing in namespace.items() if space[name] is thing}
-        space = space | guarded(own, section, changes)  # not what the checks define anew
-        exec(section.functions, space)
-        space[check.function]()
-        assert not changes, changes[0]
+        beside = space | {"__name__": BESIDE}
+        for code in shared_code(suite.learner_side, needed):
+            exec(code, beside)
+        space.update(beside, __name__="check")
+        names = called_names(section, suite) & watch.functions.keys()
+        own = [name for name in names if space[name] is namespace[name]]  # not defined anew
+        watched = {name: watch.functions[name] for name in own}
+        beside.update(watched)
+        space.update(watched)
+        watch.begin(laws_without(section.source))
+        try:
+            exec(section.functions, space)
+            space[check.function]()
+            watch.replay()
+        except AssertionError as error:
+            add_cause(error, watch.end())
+            raise
+        finally:
+            broken = watch.end()
+        assert not broken, broken[0]
     except NameError as error:
         if error.name in suite.names and error.name not in namespace:
             raise Incomplete(error.name) from None

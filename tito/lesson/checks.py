@@ -28,6 +28,7 @@ IMPORTS = (ast.Import, ast.ImportFrom)
 MODULE = "checking"  # what the checks of several lessons use
 FILE = f"{MODULE}.py"
 IMPORT = f"from {MODULE} import"
+WITHOUT = re.compile(r"^# without the laws?: (.+)$", re.M)
 COMMENT = f"# The functions of {FILE} are at the end of this file."
 
 
@@ -199,6 +200,11 @@ def _globals_in(table: symtable.SymbolTable) -> Iterator[str]:
         yield from _globals_in(inner)
 
 
+def laws_without(source: str) -> list[str]:
+    """The laws of laws.py that the checks of a section are without: `# without the law: layout`."""
+    return [law.strip() for text in WITHOUT.findall(source) for law in text.split(",")]
+
+
 def used_by(statements: Iterable[Statement]) -> frozenset[str]:
     """The names that some statements use."""
     return frozenset(name for statement in statements for name in statement.uses)
@@ -224,6 +230,17 @@ def needed_by(section: Section, suite: CheckSuite) -> Statements:
     """The statements of a suite's setup and learner-side sections that a section needs."""
     sources = tuple(shared.source for shared in (*suite.setup, *suite.learner_side))
     return needed_statements(used_by(statements_of(section.source)), sources)
+
+
+@functools.lru_cache(maxsize=256)  # a section holds several checks
+def called_names(section: Section, suite: CheckSuite) -> frozenset[str]:
+    """The names that a section, and what it needs, only calls: no `creator.op is relu`."""
+    statements = (*statements_of(section.source), *needed_by(section, suite))
+    leaves = [leaf for s in statements for leaf in ast.walk(s.node)]
+    called = {id(leaf.func) for leaf in leaves if isinstance(leaf, ast.Call)}
+    names = [leaf for leaf in leaves if isinstance(leaf, ast.Name)]
+    others = {leaf.id for leaf in names if id(leaf) not in called}
+    return frozenset({leaf.id for leaf in names} - others)
 
 
 def needed_by_visible(sections: Iterable[cells.Cell]) -> Statements:

@@ -306,6 +306,12 @@ def test_training_takes_every_step_and_does_not_change_the_start():
         f"{found[0]}"
     )
     assert start == [8.0], f"train changed its argument from [8.0] to {start}"
+    history = train(lambda p: p[0] ** 2, [1.0], 1.5, 2)
+    found = [numbers_of(entry, 1, "an entry of the history")[0] for entry in history]
+    assert all(close(*pair, 1e-5) for pair in zip(found, [1.0, -2.0, 4.0])), (
+        "with the learning rate 1.5 each step from 1 leads farther up, to -2 and to 4; yours "
+        f"leads to {found}: take every step, also one after which the loss is higher"
+    )
     history = train(lambda p: p[0] ** 2, start, 0.25, 0)
     assert [list(entry) for entry in history] == [[8.0]], (
         f"with 0 steps, train should return only the start, [[8.0]]; yours returns {history}"

@@ -1116,6 +1116,11 @@ def test_only_the_last_layer_may_be_linear():
         if linear and all(map(all, got)):
             cause = "linear_output is not used: with it, nonlin is False in the last layer"
         equal(got, expected, f"with linear_output={linear}, nonlin of the neurons", cause)
+    layers = MLP(2, [2, 3, 2], linear_output=True).layers
+    got = [[bool(neuron.nonlin) for neuron in layer.neurons] for layer in layers]
+    cause = "Which layer is the last is a matter of its place, not of its size"
+    wanted = [[True] * 2, [True] * 3, [False] * 2]
+    equal(got, wanted, "MLP(2, [2, 3, 2], linear_output=True): nonlin of the neurons", cause)
 
 
 def test_the_generator_draws_all_weights():

@@ -275,6 +275,12 @@ def test_apply_records_how_its_result_was_computed():
         f"it, too, and a creator; yours has requires_grad={out.requires_grad} and "
         f"creator={out.creator}. The given last line, `return record(...)`, sets both"
     )
+    for reading in ("first", "second"):
+        count = len([x for x in out.creator.arrays])
+        assert count == 2, (
+            f"the {reading} reading of creator.arrays should find 2 arrays, yours finds {count}: "
+            "a generator can be read once, make a tuple"
+        )
 
 
 # %% apply polish points=0

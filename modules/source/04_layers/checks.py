@@ -430,6 +430,9 @@ def test_the_weights_come_from_init():
                 f"the weights of Dense({ins}, {outs}, init={init.__name__}, rng=2) should be "
                 f"those of {init.__name__}({ins}, {outs}, 2)"
             )
+    exact = Dense(4, 3, init=lambda ins, outs, rng: np.ones((ins, outs))).weights
+    case = "the weights, from an init that returns float64,"
+    expect(exact, np.ones((4, 3)), case, "as init returns them", dtype="float64")
     weights, wanted = Dense(30, 20, rng=2).weights, xavier_uniform(30, 20, 2)
     assert np.array_equal(np.asarray(weights), np.asarray(wanted)), (
         "the default initialization is xavier_uniform: use the argument `init`"
@@ -513,6 +516,8 @@ def test_each_layer_takes_the_output_of_the_layer_before():
     case = "layers that add 3, square and subtract 1: their result for [[1, 2, -5]]"
     cause = "Each layer takes the output of the layer before it, in order"
     expect(out.data, [[15, 24, 3]], case, cause)
+    case = "the result of a second call of the same network"
+    expect(net(Tensor([[1.0, 2.0, -5.0]])).data, [[15, 24, 3]], case, "is a layer lost?")
     expect(
         Sequential(lambda x: x * 2)(Tensor([5.0])).data,
         [10],

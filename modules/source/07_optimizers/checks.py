@@ -326,6 +326,8 @@ def test_options_of_a_group_override_the_defaults():
         f"yours are {options}: an option of the group overrides the default, and an option "
         "that the group does not set gets the default"
     )
+    (group,) = param_groups([{"params": [Tensor([1.0])], "decay": 0.0}], {"decay": 0.3})
+    equal(group["decay"], 0.0, "decay of a group that sets it to 0", "0 is a value, too")
     assert defaults == {"lr": 0.1, "decay": 0.0} and list(given[2]) == ["params"], (
         "the defaults and the dicts that were given should not be changed: they became "
         f"{defaults}, {given[2]}"

@@ -374,6 +374,8 @@ def test_shuffled_indices_are_a_permutation():
             "use permutation"
         )
         expect(np.sort(np.asarray(order)), range(count), f"{count} indices, sorted,", cause)
+    order = np.asarray(epoch_indices(23, shuffle=np.True_, rng=4)).tolist()
+    assert order != list(range(23)), "with np.True_, NumPy's truth value, nothing is shuffled"
     order = np.asarray(epoch_indices(23, shuffle=True, rng=4)).tolist()
     assert order != list(range(23)), (
         "with shuffle=True the order should be random, yours is 0, 1, 2, ..."
@@ -711,6 +713,8 @@ def test_a_sampler_defines_the_order():
         wanted = [([4.0, 0.0], [40, 0]), ([4.0, 4.0], [40, 40]), ([1.0], [10])]
         equal(columns(loader), wanted, case)
     equal(len(loader), 3, "the number of batches of up to 2 of a sampler of 5 indices")
+    empty = [(x, y) for x, y in DataLoader(RecordedDataset(6), 2, sampler=[])]
+    equal(len(empty), 0, "batches for the sampler [], which visits nothing,", "is it None?")
     first, second = orders_of_a_changing_sampler()
     assert first == second[::-1], (
         "a sampler reverses its order each time it is iterated. The epochs should have the "
@@ -1103,6 +1107,7 @@ def test_a_file_that_was_cut_off_is_refused():
 
 def test_the_array_can_be_written_to():
     array = parse_idx(idx_bytes(12, np.array([[1, 2]], ">i4")))
+    assert array.dtype.isnative, "the numbers should be in the machine's byte order: astype"
 
     def write():
         array[0, 1] = 9

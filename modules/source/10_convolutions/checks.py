@@ -1094,6 +1094,7 @@ def test_flops_counted_by_hand():
         ((2, 3, 5, 8), (4, 3, 2, 3), (3, 2), 0, 2 * 4 * 2 * 3 * 18),
         ((2, 3, 5, 8), (4, 3, 2, 3), 2, (0, 1), 2 * 4 * 2 * 4 * 18),
         ((7, 2, 4, 4), (3, 2, 1, 1), 1, (1, 0), 7 * 3 * 6 * 4 * 2),
+        ((64, 64, 58, 58), (64, 64, 3, 3), 1, 0, 64 * 64 * 56 * 56 * 64 * 9),
     ]:
         case = f"images {images}, weights {weights}, stride {stride}, padding {padding}"
         found = result_of(lambda: conv2d_flops(images, weights, stride, padding), case, error)

@@ -334,7 +334,7 @@ def after_rule(rule, g, x, parameters, eps, saved):
 
 def layer_rule(*given):
     """What layer_norm_rule returns, and whether it changed an argument."""
-    return after_rule(layer_norm_rule, *given)
+    return after_rule(layer_norm_rule, np.array(given[0]), *given[1:])
 
 
 # %% layer-norm-rule points=8
@@ -359,9 +359,9 @@ def test_the_gradient_of_x_uses_the_weight():
     x, g, weight = (
         np.array([[row]]) for row in ([1.0, 2.0, 4.0], [1.0, 0.0, 2.0], [2.0, -1.0, 3.0])
     )
-    (dx, *_), _ = layer_rule(g, x, [weight[0, 0], np.zeros(3)], 0.5, kept(x, 0.5))
     (right,) = gradients_by_differences(lambda x: hat(x, -1, 0.5) * weight, [x], g)
     (without,) = gradients_by_differences(lambda x: hat(x, -1, 0.5), [x], g)
+    (dx, *_), _ = layer_rule(g, x, [weight[0, 0], np.zeros(3)], 0.5, kept(x, 0.5))
     causes = {
         'The variance is computed again, without eps: use saved["scale"]': right
         * (1 + 0.5 / x.var()) ** 0.5,
@@ -971,6 +971,8 @@ def test_a_dense_layer_and_its_batch_norm_become_one():
     }
     case = "bias [5, 6], running mean [1, 2], factor [1, 1], bias of the norm [10, 20]; the "
     close(bias, [14.0, 24.0], case + "folded bias", causes)
+    for array, name in ((weights, "weights"), (bias, "bias")):
+        expect(array, array, f"the folded {name} of float32 layers", dtype="float32")
 
 
 def test_the_folded_layer_computes_the_same():

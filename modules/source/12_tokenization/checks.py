@@ -543,6 +543,8 @@ def test_bytes_of_other_tokens():
 # %% encode-word points=4
 def test_the_pair_of_lowest_rank_is_merged_first():
     got = tuple(encode_word([97, 98, 99], {(98, 99): 256, (97, 98): 257}))
+    again = tuple(encode_word([97, 98, 99], {(97, 98): 257, (98, 99): 256}))
+    equal(again, got, "the ids for the same merges in another order of the dict")
     case = 'the merge (98, 99), "bc", was learned first: the ids of "abc"'
     cause = "of all pairs in the word, apply the one with the smallest new id"
     equal(got, (97, 256), case, cause)
@@ -784,6 +786,13 @@ def test_a_tokenizer_comes_back_as_it_was():
         "counted from 256 in the order of the list"
     )
     assert special == {"<é>": 260, "<s>": 261}, f"the special tokens came back as {special}"
+    special = {"<s>": 300, "<é>": 299}
+    other = from_json(to_json(Tokenizer({(97, 98): 256}, special)))
+    equal(
+        dict(other.special_tokens),
+        special,
+        "special tokens with these ids, after to_json and from_json",
+    )
     text = "abé é!! <é>"
     wanted, ids = [plain(tokenizer.encode(text, "all")) for tokenizer in (first, again)]
     equal(ids, wanted, f"the ids of {text!r} from from_json(to_json(tokenizer))")

@@ -525,6 +525,9 @@ def test_encodings_by_hand():
     for t, cause in [(1, "The frequencies are 10000 ** (-2 i / D): 1 and 0.01"), (2, "")]:
         wanted = [math.sin(t), math.cos(t), math.sin(t / 100), math.cos(t / 100)]
         close(found[t], wanted, f"position {t} with D = 4", cause)
+    far = np.asarray(sinusoidal(2051, 2))[2049:]
+    wanted = [[math.sin(t), math.cos(t)] for t in (2049, 2050)]
+    close(far, wanted, "positions 2049 and 2050 with D = 2", "angles need float64", near=1e-4)
     assert found.dtype == np.float32, (
         f"sinusoidal should give float32, yours gives {found.dtype}"
     )
@@ -763,6 +766,11 @@ def test_large_scores_do_not_overflow():
         found, _, _ = forward_of(qkv, 1, False)
     cause = "Subtract the largest score of the row"
     close(found, np.full((1, 3, 1), 30), "the output for scores of 900", cause)
+    weights = weights_forward(np.array([[0.0, 0], [2000, 0]]), np.eye(2), False)
+    case = "the weights of two queries, with the scores [0, 0] and [1414, 0]"
+    close(weights, [[0.5, 0.5], [1, 0]], case, "each row has its own largest score")
+    small = weights_forward(np.ones((2, 2), "float32"), np.ones((2, 2), "float32"), True)
+    expect(small, [[1, 0], [0.5, 0.5]], "causal weights of float32", near=1e-6, dtype="float32")
     assert found.dtype.name == "float32", f"float32 became {found.dtype}"
 
 
@@ -1009,6 +1017,9 @@ def test_padding_is_hidden():
         f"yours is {found[:, 0, 0].astype(int).tolist()}. True means that the key belongs to "
         "the sequence"
     )
+    found = np.asarray(padding_mask([3, 1, 2], 3)).reshape(3, 3).astype(int).tolist()
+    wanted = [[1, 1, 1], [1, 0, 0], [1, 1, 0]]
+    equal(found, wanted, "padding_mask([3, 1, 2], 3)", "row b is the mask of sequence b")
 
 
 def test_each_sequence_has_its_own_mask_for_all_heads():

@@ -513,6 +513,13 @@ def predicted(k, rows, *speeds):
     return float(found), model.calls, model.recorded, same
 
 
+def predicted_twice(speed):
+    """What `predict` returns for two calls of one layer."""
+    layer = Dense(4, 4, bias=False)
+    model = Sequential(layer, layer)
+    return float(predict(model, Tensor(np.ones((2, 4), "float32")), Machine(speed, 1e9)))
+
+
 def raising_block():
     """A profile around a block that raises a KeyError."""
     before = engine.run
@@ -1587,6 +1594,9 @@ def test_the_measured_seconds_are_not_used_and_nothing_is_left():
     expect(fast, 1.92e-13, "128 and 64 bytes at 1e15 per second: predict",
            "Yours is about the time that was measured. It is not used: add up `roofline` of "
            "the FLOPs and bytes of each row" * (fast > 1e-9), near=(1e-6, 0))  # fmt: skip
+    twice = predicted_twice(1e3)
+    case = "one product of 64 FLOPs, made twice, at 1,000 FLOPs per second: predict"
+    expect(twice, 0.128, case, {"A row holds the sum of all its calls": 0.256}, near=1e-6)
     equal(calls, 1, "the number of calls of the model")
     assert not recorded, "predict recorded a graph: call the model inside no_grad()"
     assert same, (

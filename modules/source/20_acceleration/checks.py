@@ -1224,6 +1224,7 @@ def test_continuous_batching():
         ([4, 4, 4], 3, 4, ""),
         ([3, 5, 2], 1, 10, ""),
         ([2, 2, 2, 8], 2, 10, "8 starts when 2 places have been used for 2 and 2 tokens"),
+        ([0], 2, 0, "a request of 0 tokens takes no step"),
     ]
     for lengths, batch, wanted, cause in cases:
         case = f"steps_needed({lengths}, {batch}, continuous=True)"

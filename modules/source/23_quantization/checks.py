@@ -1434,6 +1434,11 @@ def test_a_percentile_ignores_the_most_extreme_numbers():
         case = f"[low, high] of Observer({percentile}) after 0, 1, ..., 100"
         cause = "from the (100 - percentile)th to the `percentile`th percentile"
         close(found, wanted, case, cause)
+    found = observed([np.array([[0.0, 100], [1, 50], [2, 0]])], 80.0)
+    cause = "the percentiles of all numbers of the array, not of each column"
+    close(
+        found, [0, 50], "[low, high] of Observer(80) after [[0, 100], [1, 50], [2, 0]]", cause
+    )
     found = observed([x, -x], 90.0)
     cause = "each array has its own percentiles; the range includes the ranges of all arrays"
     close(

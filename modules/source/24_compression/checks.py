@@ -1074,6 +1074,12 @@ def test_a_is_random_and_b_zero():
 
 
 def test_the_product_is_scaled():
+    found = result_of(lambda: lora_output(LW, LB, 2, 3.0, LA, LBB, LX), "alpha 3, rank 2")
+    wanted, cause = (
+        LX @ LW + LB + 1.5 * PRODUCT,
+        {"Was 3 / 2 rounded down?": LX @ LW + LB + PRODUCT},
+    )
+    close(found[0], wanted, "x W + b + alpha / rank x A B for alpha 3, rank 2", cause)
     case = "x W + b + alpha / rank x A B for alpha 6, rank 2"
     found = result_of(lambda: lora_output(LW, LB, 2, 6.0, LA, LBB, LX), case)
     plain = LX @ LW + LB
@@ -1180,6 +1186,10 @@ def test_weighted_means():
 
 
 def test_equal_weights_by_default():
+    integers = [{"w": np.array([1, 3])}, {"w": np.array([3, 5])}]
+    found, _ = averaged(integers)
+    cause = "add first; the dtype of the first state comes last"
+    close(found["w"], [2, 4], "the average of the integers [1, 3] and [3, 5]", cause)
     for count, wanted in [(1, [[1, 2]]), (2, [[2, 4]]), (3, [[4, 2]])]:
         case = f"the average of {count} state(s) without weights"
         found, same = result_of(lambda: averaged(S[:count]), case)

@@ -1179,6 +1179,8 @@ def test_a_limit_itself_is_allowed():
 
 
 def test_accuracy_is_a_least_value():
+    row, cause = row_of(right=7, n=100), "divide: 0.07 * 100 is 7.000000000000001"
+    equal(broken_limits(row, {"accuracy": 0.07}), [], "7 of 100 right, at least 0.07", cause)
     row = row_of(right=3, n=4)
     equal(
         broken_limits(row, {"accuracy": 0.8}),

@@ -21,6 +21,8 @@ from tito.lesson.checks import (
     IMPORTS,
     CheckSuite,
     Section,
+    called_names,
+    laws_without,
     needed_by,
     shared_code,
     statements_of,
@@ -62,7 +64,7 @@ class Prepared:
         """The names that the check uses, as proxies; and those that the learner's lesson lacks."""
         needs = self.needs(check)
         wanted = self.exported, needs.names, START, needs.codes
-        objects = session.do("load", modules, module, *wanted)
+        objects = session.do("load", modules, module, *wanted, needs.laws)
         if type(objects) is not dict or not objects.keys() <= set(needs.names):
             raise proxy.Tampered("its names are no names")
         objects |= {
@@ -87,11 +89,13 @@ class Needs:
     names  those that the learner's side defines
     setup  code to run in the judge
     codes  code to run on the learner's side
+    laws   names that it only calls, and laws that it is without
     """
 
     names: list[str]
     setup: list[CodeType]
     codes: list[bytes]
+    laws: tuple[list[str], list[str]]
 
 
 @functools.cache  # the same for each submission
@@ -106,6 +110,7 @@ def _needs(section: Section, suite: CheckSuite, names: tuple[str, ...]) -> Needs
         [name for name in names if name in used],
         [*shared_code(suite.setup, needed)],
         [marshal.dumps(code) for code in codes],
+        (sorted(called_names(section, suite)), laws_without(section.source)),
     )
 
 

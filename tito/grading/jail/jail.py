@@ -32,11 +32,11 @@ from tito.errors import MachineError, TitoError, UsageError
 from tito.grading.jail import proxy
 from tito.grading.jail.jailed_server import CODE, NUMBER, READY
 from tito.grading.setting import LEVELS
-from tito.lesson import conditions
+from tito.lesson import conditions, laws, pictures
 
 HERE = Path(__file__).resolve().parent
 FILES = [HERE / name for name in ("jailed_server.py", "wire.py", "confine.py")]
-FILES.append(Path(str(conditions.__file__)).resolve())
+FILES += [Path(str(module.__file__)).resolve() for module in (pictures, laws, conditions)]
 START_SECONDS = 120  # a busy machine needs many
 PARTING = 3  # seconds in which a server ends its forks and itself after its socket was closed
 LAST = 30  # seconds in which a process that was killed must be gone
@@ -149,7 +149,7 @@ class Jail(contextlib.AbstractContextManager["Jail"]):
         self.codes: dict[int, int] = {}
         self._start(secret)
         start = {
-            **{"preload": PRELOAD, "conditions": str(FILES[-1]), "draws": draws},
+            **{"preload": PRELOAD, "files": [*map(str, FILES[-3:])], "draws": draws},
             "packages": {name: str(path) for name, path in conditions.importable().items()},
             "confine": level != "process",
             "memory": memory,

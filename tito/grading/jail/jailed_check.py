@@ -20,6 +20,7 @@ from tito.grading.setting import EXCUSED, GRACE, Setting
 from tito.lesson import random_start
 from tito.lesson.checks import functions_of, remember_lines
 from tito.lesson.course import Entry, Root
+from tito.lesson.laws import add_cause
 from tito.lesson.lesson_format import Check
 from tito.lesson.outcome import RUNNING, how_it_ended
 from tito.lesson.statements import MOST_ENDS, SECONDS
@@ -288,17 +289,27 @@ class Talk:
                 session, self.check, subject.module, subject.modules
             )
             self.importing = False
-            call_check(self.check, space, missing)
-            if session.assertion:
-                raise session.assertion
-            assert not session.changed, (
-                "the code under test changes an array or list that it was given"
-            )
+            try:
+                call_check(self.check, space, missing)
+                if session.assertion:
+                    raise session.assertion
+            except AssertionError as error:
+                add_cause(error, self.laws(False))
+                raise
+            broken = self.laws(True)
+            assert not broken, broken[0]
         except proxy.Died:
             self.died = True
         except Exception as error:
             # While the fork still answers, because the message may contain values of its objects.
             self.words = self.words_of(error)
+
+    def laws(self, has_passed: bool) -> list[str]:
+        """A sentence for each law that the learner's code broke in this check."""
+        broken = self.session.do("laws", has_passed)
+        if type(broken) is not list or any(type(words) is not str for words in broken):
+            raise proxy.Tampered("these are no sentences")
+        return [words[: proxy.LONGEST] for words in broken]
 
     def words_of(self, error: BaseException) -> Words:
         """(status, message, verdict) for the exception that ended the check.

@@ -146,6 +146,7 @@ class Agent:
         self.names: dict[str, Any] = {}
         self.steps: list[Any] = []
         self.asking = RLock()
+        self.watch: Any = None
         self.do = self.operations()
 
     def operations(self) -> dict[str, Callable[..., Any]]:
@@ -161,6 +162,7 @@ class Agent:
             "begin": self.begin,
             "step": self.step,
             "readable": readable,
+            "laws": self.laws,
             "enter": lambda x: type(x).__enter__(x),
             "exit": self.exit,
         }
@@ -191,6 +193,7 @@ class Agent:
         wanted: list[str],
         random_start: bytes,
         learner_side: list[bytes],
+        laws: Any = ((), ()),
     ) -> dict[str, Any]:
         """{name: object} of the wanted names that the lesson's module `name` defines, or its
         learner-side cells, if these are to run.
@@ -198,6 +201,7 @@ class Agent:
         modules   code of the package's modules, see Lessons, besides those that all forks have
         exported  the names that learner-side cells see
         random_start  code of the module of this name, in tito.lesson
+        laws      names that the check only calls, and laws that it is without
         """
         start: dict[str, Any] = {}
         exec(marshal.loads(random_start), start)
@@ -209,10 +213,23 @@ class Agent:
             for name in (exported if learner_side else wanted)
             if hasattr(module, name)
         }
-        space["__name__"] = "check"
+        space["__name__"] = sys.modules["tito.lesson.pictures"].BESIDE
         for code in learner_side:
             exec(marshal.loads(code), space)
+        own = {name: getattr(module, name) for name in exported if hasattr(module, name)}
+        own["__name__"] = module.__name__
+        self.watch = sys.modules["laws"].Watch(own, name.partition(".")[0])
+        for word, function in self.watch.functions.items():
+            if word in laws[0] and space.get(word) is own[word]:
+                space[word] = function
+        self.watch.begin(laws[1])
         return {name: space[name] for name in wanted if name in space}
+
+    def laws(self, has_passed: bool) -> list[str]:
+        """End the watch over a check. Returns a sentence for each law that was broken."""
+        if has_passed:
+            self.watch.replay()
+        return self.watch.end()
 
     def import_lesson(self, modules: dict[str, Any], name: str, steps: str = "") -> Any:
         modules = self.modules | modules
@@ -385,7 +402,16 @@ def rehearse(wire: Any, builtins_for: BuiltinsFor) -> None:
     for _ in range(REHEARSALS):
         agent = Agent(theirs, wire, {}, builtins_for)
         for request in (
-            ["load", {"rehearsal": code}, "rehearsal", ["double"], ["double"], start, []],
+            [
+                "load",
+                {"rehearsal": code},
+                "rehearsal",
+                ["double"],
+                ["double"],
+                start,
+                [],
+                (["double"], []),
+            ],
             ["call", function, [1.0, 2.0]],
         ):
             writer = wire.Writer(lambda x: ["h", 0])  # the function is what the agent handed out
@@ -468,7 +494,8 @@ def main() -> None:
     import_libraries(start["preload"], start["draws"])
     with open(pipe, "rb") as file:
         modules = marshal.load(file)
-    conditions = load_file("conditions", start["conditions"])
+    names = "tito.lesson.pictures", "laws", "conditions"
+    _, _, conditions = map(load_file, names, start["files"])
     builtins_for = partial(conditions.builtins_for, installed=lambda: installed.paths)
     agent, program = Agent(first, sys.modules["wire"], modules, builtins_for), b""
     agent.make_ready()

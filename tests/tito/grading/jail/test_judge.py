@@ -557,10 +557,9 @@ def test_code_that_changes_what_it_is_given_fails_though_its_answer_fits(vectors
         "    return x + x\n",
         "    if isinstance(x, np.ndarray):\n        x[...] = 0\n    return x + x\n",
     )
-    assert got["double works on arrays"] == (
-        "failed",
-        "the code under test changes an array or list that it was given",
-    )
+    status, message = got["double works on arrays"]
+    assert status == "failed"
+    assert "double changes its argument x, [1.5, 3.0, -2.0]: afterwards" in message
     assert got["double of two is four"] == ("passed", "")
 
 

@@ -6,26 +6,28 @@ import numpy as np
 import pytest
 from small_course import edit, solve, verdict_on
 
-from tito.learn.arguments import guarded
 from tito.learn.run_checks import run_checks
 from tito.lesson import cells
-from tito.lesson.checks import Section, suite_of
-
-CHECK = (
-    "def test_f():\n    f([3, 1], np.ones(2), word='sum', size=300)\n    assert op is g\n    g(1)\n"
-)
+from tito.lesson.checks import CheckSuite, Section, called_names, suite_of
+from tito.lesson.laws import Watch
 
 
 def call(f, *given, **named):
-    """What a guarded function returns, and what is said of its arguments."""
-    changes = []
-    guards = guarded({"f": f, "g": max}, Section(CHECK, "checks.py", 1), changes)
-    return guards["f"](*given, **named), changes
+    """What a watched function returns, and the laws that are broken."""
+    f.__module__ = "lesson"
+    watch = Watch({"f": f, "__name__": "lesson"}, "package")
+    watch.begin()
+    try:
+        out = watch.functions["f"](*given, **named)
+        watch.replay()
+    finally:
+        broken = watch.end()
+    return out, broken
 
 
-def test_only_functions_of_the_lesson_that_are_only_called_are_guarded():
-    space = {"f": call, "g": call, "np": np}
-    assert [*guarded(space, Section(CHECK, "checks.py", 1), [])] == ["f"]
+def test_only_functions_of_the_lesson_that_are_only_called_are_watched():
+    source = "def test_f():\n    f([3, 1])\n    np.ones(2)\n    assert op is g\n    g(1)\n"
+    assert called_names(Section(source, "checks.py", 1), CheckSuite(())) == {"f"}
 
 
 @pytest.mark.parametrize(
@@ -69,6 +71,6 @@ def test_a_function_of_the_checks_is_not_one_of_the_chapter_with_its_name():
     sections = "# %% setup\ndef more(x):\n    return x + 1\n\n\n"
     sections += "# %% f points=1\ndef test_f():\n    assert more(1) == f(2)\n"
     suite = suite_of(cells.parse(Path("checks.py"), sections).cells, "checks.py")
-    space = {"more": lambda x: 0, "f": lambda x: x}
+    space = {"more": lambda x: 0, "f": lambda x: x, "__name__": __name__}
     (_, done) = run_checks(suite, space, ["check-f.test_f"], lambda frame: False)
     assert done["status"] == "passed", done["message"]
