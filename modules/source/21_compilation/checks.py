@@ -470,9 +470,9 @@ def signatures(*values):
     keys = [signature(Tensor(x) if tensor else x) for tensor, x in values]
     try:
         {key: 0 for key in keys}
-    except TypeError as error:
+        return [[bool(a == b) for b in keys] for a in keys], ""
+    except (TypeError, ValueError) as error:
         return [], str(error)
-    return [[keys[i] == keys[j] for j in range(len(keys))] for i in range(len(keys))], ""
 
 
 class Twice(Module):

@@ -813,7 +813,7 @@ return (x.shape, x.dtype.str) if isinstance(x, np.ndarray) else type(x)
 return [x.shape, x.dtype.str] if isinstance(x, np.ndarray) else (type(x), x)
 
 # %% cache mistake cache-tensors-by-identity: Takes a Tensor for some other value.
-#> the signature of an array
+#> the signature of a Tensor should be a key
 #- x = x.data if isinstance(x, Tensor) else x
 #- return (x.shape, x.dtype.str) if isinstance(x, np.ndarray) else (type(x), x)
 return (x.shape, x.dtype.str) if isinstance(x, np.ndarray) else (type(x), x)
