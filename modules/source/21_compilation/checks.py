@@ -470,9 +470,9 @@ def signatures(*values):
     keys = [signature(Tensor(x) if tensor else x) for tensor, x in values]
     try:
         {key: 0 for key in keys}
-    except TypeError as error:
+        return [[bool(a == b) for b in keys] for a in keys], ""
+    except (TypeError, ValueError) as error:
         return [], str(error)
-    return [[keys[i] == keys[j] for j in range(len(keys))] for i in range(len(keys))], ""
 
 
 class Twice(Module):
@@ -492,12 +492,21 @@ COMPILED = {
 }
 
 
+def compiled_by(*given):
+    """What `compile` returns."""
+    compiled = compile(*given)
+    assert isinstance(compiled, Compiled), (
+        f"compile returns a {type(compiled).__name__}, not a Compiled: is it as it was given?"
+    )
+    return compiled
+
+
 def counted_programs(name, calls, after=None):
     """How often a compiled function is traced, after each of these calls, and how many programs
     it has then. A call is a list of shapes [rows, columns, dtype], and of constants; "eval",
     "train" and "double" change the model."""
     model = Sequential(Dense(2, 3), Dense(3, 1))
-    compiled, counts, built_ = compile(COMPILED[name](model), model), [], []
+    compiled, counts, built_ = compiled_by(COMPILED[name](model), model), [], []
     build = compiled.build
     compiled.build = lambda arguments: built_.append(1) or build(arguments)
     for call in calls:
@@ -510,12 +519,12 @@ def counted_programs(name, calls, after=None):
     return counts
 
 
-def compiled_losses(batches, mode="train"):
+def compiled_losses(batches):
     """The losses and gradients of a model, compiled and not, for some batches in turn, each
     given as (x, y); gradients are added up over all batches."""
     model = Sequential(Dense(2, 3, rng=0), Dense(3, 1, rng=1))
     loss = COMPILED["mse"](model)
-    compiled, results = compile(loss, model), []
+    compiled, results = compiled_by(loss, model), []
     for f in (compiled, lambda x, y: loss(Tensor(x), y)):
         for p in model.parameters():
             p.grad = None
@@ -534,7 +543,7 @@ def follows_weights(x):
     """The results of a compiled function before and after the weights get other numbers, and
     what they should be."""
     model = Sequential(Dense(3, 1, rng=0))
-    compiled = compile(COMPILED["sum"](model), model)
+    compiled = compiled_by(COMPILED["sum"](model), model)
     results = [float(compiled(x)), float(model(Tensor(x)).sum())]
     for p in model.parameters():
         p.data = p.data * 3 + 1
@@ -544,7 +553,7 @@ def follows_weights(x):
 def modes(x):
     """What a compiled model with dropout does in eval(), and then after train()."""
     model = Twice().eval()
-    compiled = compile(COMPILED["sum"](model), model)
+    compiled = compiled_by(COMPILED["sum"](model), model)
     right = abs(float(compiled(x)) - float(model(Tensor(x)).sum())) < 1e-5
     model.train()
     try:
@@ -557,7 +566,7 @@ def modes(x):
 def follows_others(x):
     """The result of compile(model) before and after its weights change, and of the model."""
     model = Sequential(Dense(3, 1, rng=0))
-    compiled, results = compile(model), []
+    compiled, results = compiled_by(model), []
     for factor in (1, 3):
         for p in model.parameters():
             p.data = p.data * factor
@@ -1061,6 +1070,7 @@ def test_steps_of_constants_are_folded():
 def test_steps_with_nodes_are_not_folded():
     folded("add", [[2], 3.0], "step", "fold(add(x, 3))", "x is not known yet")
     folded("add", [3.0, [2]], "step", "fold(add(3, x))", "look at all inputs")
+    folded("add", [2.0, 4.0], np.float64(6), "fold(add(2, 4))", "return node.example")
 
 
 def test_a_broadcast_constant_is_not_folded():
@@ -1072,6 +1082,7 @@ def test_a_broadcast_constant_is_not_folded():
         ("as an array it would need memory"),
         shape=[1000],
     )
+    folded("add", [2.0, 4.0], np.float64(6), "fold(add(2, 4))", "return node.example")
 
 
 def test_neutral_elements_are_removed():
@@ -1103,6 +1114,7 @@ def test_other_constants_stay():
     ]:
         cause = "nan * 0 is nan, and inf * 0, too" if name == "x * 0" else "x is not the result"
         simplified(op, inputs, "step", f"simplify({name})", cause)
+    simplified("mul", [[2, 3], 1.0], "x0", "simplify(x * 1.0)")
 
 
 def test_shape_and_dtype_must_stay():
@@ -1121,6 +1133,7 @@ def test_shape_and_dtype_must_stay():
         ("the result is float64"),
         dtype="int64",
     )
+    simplified("mul", [[2, 3], 1.0], "x0", "simplify(x * 1.0)")
 
 
 def test_views_that_change_nothing_are_removed():
@@ -1327,6 +1340,7 @@ def test_a_program_is_the_same_as_itself_traced_again():
     x, y = numbers(2, 3), numbers(2, 3, seed=9)
     a, b = [([z], *SOFTMAX[1:]) for z in (x, y)]
     compared(a, b, True, "softmax, traced with other numbers", "examples do not count")
+    compared(SOFTMAX, ELEMENTWISE, False, "softmax and another program")
 
 
 def test_other_constants_are_seen():
@@ -1412,9 +1426,12 @@ def test_signatures_are_of_shapes_and_dtypes():
 
 def test_a_tensor_has_the_signature_of_its_array():
     x = np.float32([1, 2])
-    found, error = signatures((True, x), (False, x + 1))
+    found, error = signatures((True, x), (False, x + 1), (True, np.float32([[1, 2]])))
     assert not error, f"the signature of a Tensor should be a key of a dict: {error}"
-    equal(found[0], [True, True], "whether Tensor([1, 2]) has the signature of an array")
+    case = (
+        "whether Tensor([1, 2]) has the signature of an array [2, 3], and of Tensor([[1, 2]])"
+    )
+    equal(found[0], [True, True, False], case)
 
 
 def test_other_arguments_count_by_value_and_type():
@@ -1809,11 +1826,13 @@ def test_a_reshape_of_another_order_is_a_copy():
         ("after swapaxes, the elements do not lie in the order of the new array"),
     )
     strided("reshape", (2, 3), (0, 1), {"shape": (6,)}, None, "x has only 3 elements")
+    strided("reshape", (3, 2), (2, 1), {"shape": (6,)}, (1,), "this x lies in row-major order")
 
 
 def test_other_steps_are_no_views():
     strided("exp", (2, 3), (3, 1), {}, None, "exp computes new numbers")
     strided("sum", (2, 3), (3, 1), {"axis": 0}, None)
+    strided("swapaxes", (2, 3), (3, 1), {"axis1": 0, "axis2": 1}, (1, 3))
 
 
 # %% view-strides hidden points=1

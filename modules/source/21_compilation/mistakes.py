@@ -128,13 +128,6 @@ values[node] = node.op(*[value(x) for x in node.inputs[::-1]], **node.options)
 given = sorted(node.inputs, key=lambda x: not isinstance(x, Node))
 values[node] = node.op(*map(value, given), **node.options)
 
-# %% evaluate mistake evaluate-into-the-argument: Writes the first result into the argument.
-#> evaluate changed an array
-#- values = dict(zip(program.arguments, arrays))
-values = dict(zip(program.arguments, arrays))
-for x in arrays:
-    x += 0.5
-
 # %% evaluate mistake evaluate-last-step: Returns the value of the last step for each output.
 #> t0 = sub(a1, a0)
 #- return [value(x) for x in program.outputs]
@@ -820,7 +813,7 @@ return (x.shape, x.dtype.str) if isinstance(x, np.ndarray) else type(x)
 return [x.shape, x.dtype.str] if isinstance(x, np.ndarray) else (type(x), x)
 
 # %% cache mistake cache-tensors-by-identity: Takes a Tensor for some other value.
-#> the signature of an array
+#> the signature of a Tensor should be a key
 #- x = x.data if isinstance(x, Tensor) else x
 #- return (x.shape, x.dtype.str) if isinstance(x, np.ndarray) else (type(x), x)
 return (x.shape, x.dtype.str) if isinstance(x, np.ndarray) else (type(x), x)
