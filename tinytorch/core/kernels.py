@@ -1,6 +1,6 @@
 # From modules/source/22_kernels/kernels_dev.py by `tito export`; edit that file, not this one.
-# checksum: befcfa83f49eb594
-"""Kernels: What a GPU does with ten thousand threads: blocks, barriers, tiles, attention, and WGSL."""
+# checksum: 18e821107ff0ba6e
+"""Kernels: What a GPU does with ten thousand threads: blocks, barriers, tiles and WGSL."""
 
 import math
 
