@@ -1,5 +1,5 @@
-# From modules/source/22_kernels/kernels_dev.py by `tito export`; edit that file, not this one.
-# checksum: 18e821107ff0ba6e
+# From modules/source/22_kernels/kernels_dev.py by `tito export`, docstrings shortened; edit that file.
+# checksum: 0ac822c850291011
 """Kernels: What a GPU does with ten thousand threads: blocks, barriers, tiles and WGSL."""
 
 import math
@@ -25,16 +25,6 @@ def add(block, thread, a, b, out):
 
     a, b     float arrays of shape (n,)
     out      float array of shape (n,): the result
-
-    Launched with blocks_for(n, SIZE) or more blocks of SIZE threads.
-
-    >>> out = np.zeros(3, "float32")
-    >>> a, b = np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0, 30.0])
-    >>> report = launch(add, 1, SIZE, a, b, out)
-    >>> out
-    array([11., 22., 33.], dtype=float32)
-
-    Source: Kirk, Hwu, Programming massively parallel processors, chapter 2.
     """
     i = SIZE * block.x + thread.x
     if i < out.shape[0]:
@@ -43,9 +33,6 @@ def add(block, thread, a, b, out):
 
 def blocks_for(n, size):
     """How many blocks of `size` threads are needed for n elements: an int.
-
-    n     int >= 0
-    size  int >= 1
 
     >>> blocks_for(64, 64), blocks_for(65, 64)
     (1, 2)
@@ -59,16 +46,6 @@ def add_row(block, thread, x, bias, out):
     x        float array of shape (n, m)
     bias     float array of shape (m,)
     out      float array of shape (n, m): the result
-
-    Launched with blocks of (TILE, TILE) threads: the x of a thread counts columns, its y counts
-    rows. The grid has enough blocks along x for m columns, and along y for n rows.
-
-    >>> out = np.zeros((2, 3), "float32")
-    >>> x, bias = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([10.0, 20.0, 30.0])
-    >>> report = launch(add_row, (1, 1), (TILE, TILE), x, bias, out)
-    >>> out
-    array([[11., 22., 33.],
-           [14., 25., 36.]], dtype=float32)
     """
     i = TILE * block.y + thread.y
     j = TILE * block.x + thread.x
@@ -79,16 +56,8 @@ def add_row(block, thread, x, bias, out):
 def transactions(addresses, itemsize=4):
     """How many pieces of 128 bytes the memory moves for one instruction of a warp.
 
-    addresses  list of ints >= 0, at most 32: the places of elements in an array, counted in
-               elements, in any order; some may be equal. The array begins at a multiple of 128
-               bytes
-    itemsize   int: bytes of an element, which divides 128
-    returns    int; 0 without addresses
-
     >>> transactions(range(32)), transactions(range(0, 2048, 64))
     (1, 32)
-
-    Source: CUDA C++ Programming Guide, "Device memory accesses".
     """
     return len({address * itemsize // 128 for address in addresses})
 
@@ -96,14 +65,8 @@ def transactions(addresses, itemsize=4):
 def bank_conflicts(addresses):
     """How many steps more than one the shared memory needs for one instruction of a warp.
 
-    addresses  list of ints >= 0, 1 to 32 of them: places in shared memory, counted in elements
-               of 4 bytes, in any order; some may be equal
-    returns    int
-
     >>> bank_conflicts(range(32)), bank_conflicts(range(0, 64, 2)), bank_conflicts([5] * 32)
     (0, 1, 0)
-
-    Source: CUDA C++ Programming Guide, "Shared memory".
     """
     banks = [address % 32 for address in set(addresses)]
     return max(banks.count(bank) for bank in banks) - 1
@@ -112,14 +75,8 @@ def bank_conflicts(addresses):
 def races(accesses):
     """The addresses for which the threads of a block race.
 
-    accesses  list of (thread, address, writes) between two barriers, in any order: the number
-              of a thread, an address, and whether the thread writes there (True) or reads
-    returns   set of addresses which at least two threads use, and at least one of them writes
-
     >>> sorted(races([(0, 5, True), (1, 5, False), (0, 6, False), (1, 6, False), (2, 7, True)]))
     [5]
-
-    Source: Netzer, Miller, What are race conditions? (1992), "data race".
     """
     users, written = {}, set()
     for thread, address, writes in accesses:
@@ -134,17 +91,6 @@ def transpose(block, thread, a, out, tile=shared(32, 33)):
 
     a        float array of shape (n, m)
     out      float array of shape (m, n): the result
-
-    Launched with blocks of (32, 8) threads, and with enough blocks along x for m columns of `a`
-    and along y for n rows, one block for each tile. For every warp, reads of `a` and writes to
-    `out` are coalesced, and there is no bank conflict.
-
-    >>> a, out = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.zeros((3, 2), "float32")
-    >>> report = launch(transpose, (1, 1), (32, 8), a, out)
-    >>> out.tolist()
-    [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
-
-    Source: Harris, An efficient matrix transpose in CUDA C/C++ (2013).
     """
     x, row, column = thread.x, 32 * block.y, 32 * block.x
     for y in range(thread.y, 32, 8):
@@ -159,19 +105,8 @@ def transpose(block, thread, a, out, tile=shared(32, 33)):
 def block_sum(block, thread, a, out, tile=shared(SIZE)):
     """A kernel: the sum of the SIZE elements that belong to each block.
 
-    a        float array of shape (n,); block b has the elements SIZE b to SIZE b + SIZE - 1, as
-             far as they exist
+    a        float array of shape (n,)
     out      float array of shape (blocks,): the sums
-
-    Launched with blocks_for(n, SIZE) blocks of SIZE threads. Each element is read once. The
-    sums are made in shared memory in halves, in log2(SIZE) phases; no bank conflicts.
-
-    >>> out = np.zeros(2, "float32")
-    >>> report = launch(block_sum, 2, SIZE, np.ones(100), out)
-    >>> out
-    array([64., 36.], dtype=float32)
-
-    Source: Harris, Optimizing parallel reduction in CUDA (2007).
     """
     x = thread.x
     i = SIZE * block.x + x
@@ -192,16 +127,6 @@ def online_softmax(block, thread, a, out):
 
     a        float array of shape (n, m), any finite scores above -1e30
     out      float array of shape (n, m): the result
-
-    Launched with blocks_for(n, SIZE) blocks of SIZE threads. Each element of `a` is read twice:
-    once for the maximum and the sum, and once for the quotient. Scores of -1000 and 1000 work.
-
-    >>> out = np.zeros((1, 2), "float32")
-    >>> report = launch(online_softmax, 1, SIZE, np.array([[1000.0, 1000.0]]), out)
-    >>> out
-    array([[0.5, 0.5]], dtype=float32)
-
-    Source: Milakov, Gimelshein, Online normalizer calculation for softmax (2018), algorithm 3.
     """
     row = SIZE * block.x + thread.x
     if row < a.shape[0]:
@@ -220,16 +145,6 @@ def layer_norm(block, thread, a, weight, bias, out, tile=shared(SIZE)):
     a             float array of shape (n, m)
     weight, bias  float arrays of shape (m,)
     out           float array of shape (n, m): the result
-
-    Launched with n blocks of SIZE threads. The accesses of a warp are coalesced: neighbouring
-    threads use neighbouring elements.
-
-    >>> a, ones, out = np.array([[3.0, 5.0]]), np.ones(2), np.zeros((1, 2), "float32")
-    >>> report = launch(layer_norm, 1, SIZE, a, ones, ones, out)
-    >>> out.round(3)
-    array([[0., 2.]], dtype=float32)
-
-    Source: Ba, Kiros, Hinton, Layer normalization (2016), section 3.
     """
     row, x, n = block.x, thread.x, a.shape[1]
     total = 0.0
@@ -268,17 +183,6 @@ def matmul(block, thread, a, b, out, left=shared(TILE, TILE), right=shared(TILE,
     a        float array of shape (n, k)
     b        float array of shape (k, m)
     out      float array of shape (n, m): the result
-
-    Launched with blocks of (TILE, TILE) threads and enough blocks along x for m columns and
-    along y for n rows. Each block reads each element of its rows of `a` and of its columns of
-    `b` once from global memory; neighbouring threads read neighbouring elements.
-
-    >>> a, b, out = np.ones((1, 2)), np.array([[3.0], [4.0]]), np.zeros((1, 1), "float32")
-    >>> report = launch(matmul, (1, 1), (TILE, TILE), a, b, out)
-    >>> out
-    array([[7.]], dtype=float32)
-
-    Source: CUDA C++ Programming Guide, "Shared memory", matrix multiplication.
     """
     x, y = thread.x, thread.y
     i, j = TILE * block.y + y, TILE * block.x + x
@@ -300,18 +204,8 @@ HEAD = 16  # numbers of a query, a key and a value
 def attention(block, thread, q, k, v, out, keys=shared(32, HEAD), values=shared(32, HEAD)):
     """A kernel: causal attention of one head, softmax(q kᵀ / sqrt(HEAD)) v, in tiles.
 
-    q, k, v  float arrays of shape (T, HEAD); query i looks at the keys 0, 1, ..., i
+    q, k, v  float arrays of shape (T, HEAD)
     out      float array of shape (T, HEAD): the result
-
-    Launched with blocks_for(T, 32) blocks of 32 threads, one thread for each query.
-
-    >>> q = k = np.zeros((2, HEAD))
-    >>> v, out = np.array([[1.0] * HEAD, [3.0] * HEAD]), np.zeros((2, HEAD), "float32")
-    >>> report = launch(attention, 1, 32, q, k, v, out)
-    >>> out[:, 0]
-    array([1., 2.], dtype=float32)
-
-    Source: Dao, Fu, Ermon, Rudra, Ré, FlashAttention (2022), algorithm 1.
     """
     x, first, tokens = thread.x, 32 * block.x, q.shape[0]
     i = first + x
@@ -353,34 +247,17 @@ def attention(block, thread, q, k, v, out, keys=shared(32, HEAD), values=shared(
 
 
 class Compiler(Translator):
-    """A compiler from kernels to WGSL.
-
-    Source: WebGPU Shading Language, sections "Conversion expressions" and "select".
-    """
+    """A compiler from kernels to WGSL."""
 
     def promote(self, parts):
-        """Expressions that are used together, all of one type.
-
-        parts    list of (text, type); a type is "f32", "i32", "u32" or "bool"
-        returns  (texts, type): a list of texts, and their type. If all types are equal, nothing
-                 changes. Otherwise the type is "f32", and each text of another type becomes
-                 "f32(text)"
-        """
+        """Expressions that are used together, all of one type."""
         types = {kind for _, kind in parts}
         if len(types) == 1:
             return [text for text, _ in parts], types.pop()
         return [text if kind == "f32" else f"f32({text})" for text, kind in parts], "f32"
 
     def address(self, index, shape):
-        """The place of an element in memory.
-
-        index    list of nodes, one for each axis
-        shape    tuple of ints, as many
-        returns  text: an expression for the index times the strides, in brackets where needed
-
-        An index that is a float: raises the error of `self.error(node, what)`, where `what`
-        contains the text "whole number".
-        """
+        """The place of an element in memory."""
         text = ""
         for node, n in zip(index, shape):
             part, kind = self.translate(node)
@@ -390,13 +267,7 @@ class Compiler(Translator):
         return text
 
     def compare(self, node):
-        """A comparison, such as a < b or the chain 0 <= i < n.
-
-        node     ast.Compare: .left, then .comparators, a list of nodes, and .ops, a list of as
-                 many operators; 0 <= i < n has left 0, comparators [i, n], ops [<=, <]
-        returns  (text, "bool"). Numbers that are compared have one type; the whole text and
-                 each comparison of a chain are in brackets
-        """
+        """A comparison, such as a < b or the chain 0 <= i < n."""
         parts = [self.translate(part) for part in (node.left, *node.comparators)]
         tests = []
         for a, op, b in zip(parts, node.ops, parts[1:]):
@@ -405,12 +276,7 @@ class Compiler(Translator):
         return f"({' && '.join(tests)})", "bool"
 
     def select(self, node):
-        """A choice between two values, such as a[i] if i < n else 0.0.
-
-        node     ast.IfExp: .body, the value if .test is true, and .orelse
-        returns  (text, type): select(value if false, value if true, test), both values of one
-                 type
-        """
+        """A choice between two values, such as a[i] if i < n else 0.0."""
         values = [self.translate(node.body), self.translate(node.orelse)]
         (yes, no), kind = self.promote(values)
         return f"select({no}, {yes}, {self.translate(node.test)[0]})", kind
@@ -419,8 +285,6 @@ class Compiler(Translator):
 def compiled(kernel, block, *arguments):
     """A kernel as a program in WGSL, a text.
 
-    kernel     as for `launch`
-    block      the threads of a block: an int, or a tuple
     arguments  arrays, of which only the shapes and dtypes are used, and numbers, which become
                constants of the program
 
@@ -430,16 +294,5 @@ def compiled(kernel, block, *arguments):
 
 
 def predicted(report, machine, flops=0):
-    """The shortest time in which a GPU can run a kernel, by the roofline model.
-
-    report   Report of a launch, with .transactions
-    machine  Machine of lesson 19: its FLOPs and bytes per second
-    flops    number of floating-point operations of the kernel
-    returns  (seconds, limit) as `roofline` returns them: a float, and "memory" or "arithmetic"
-
-    >>> from tinytorch.core.profiling import Machine
-    >>> from tinytorch.gpu.simulator import Report
-    >>> predicted(Report(transactions=100), Machine(1000.0, 12800.0), flops=500)
-    (1.0, 'memory')
-    """
+    """The shortest time in which a GPU can run a kernel, by the roofline model."""
     return roofline(flops, 128 * report.transactions, machine)
