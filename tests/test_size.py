@@ -30,13 +30,13 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (37400, 28000),
+    "lines of tito": (38300, 28000),
     "lines of tito/grading": (15500, 12000),
     "lines of tito/learn": (6600, 5000),
     "lines of tito/book": (2600, 2600),
     "lines of tests": (58500, 46000),
-    "functions over 40 lines": (4, 30),
-    "functions over 6 parameters": (0, 15),
+    "functions over 40 lines": (6, 30),
+    "functions over 6 parameters": (1, 15),
     "untyped functions": (0, 0),
     "modules over 600 lines": (0, 3),
     "commands": (32, 33),
