@@ -92,8 +92,8 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
     relative  what the first line names as its origin
     package   the name of the package, so that its imports are a separate group
 
-    The first text with which a cell begins is the docstring. Statements that are not valid Python are left out.
-    Raises TitoError when no cell is exported.
+    The first text with which a cell begins is the docstring. Statements that are not valid Python
+    are left out. Raises TitoError when no cell is exported.
     """
     if not source.exported:
         raise WorkError(

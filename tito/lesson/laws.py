@@ -147,14 +147,12 @@ class Watch:
     def _watched(self, function: Function, name: str, kind: type | None = None) -> Function:
         """The function; what a check calls goes through `_call`. kind: the class of a method"""
 
-        @functools.wraps(function)
         def call(*given: Any, **named: Any) -> Any:
             return self._outer(function, name, kind, given, named)
 
         # With the names of the function's module: a check may look one up, or replace it.
-        same = FunctionType(call.__code__, function.__globals__, None, None, call.__closure__)
-        same.__kwdefaults__ = call.__kwdefaults__
-        return functools.update_wrapper(same, function)
+        code, names, closure = call.__code__, function.__globals__, call.__closure__
+        return functools.update_wrapper(FunctionType(code, names, None, None, closure), function)
 
     def _outer(self, function: Function, name: str, kind: type | None, *arguments: Any) -> Any:
         """A call: by a check, or by code that a check called."""
@@ -367,9 +365,9 @@ class Watch:
     def _states(self) -> list[Any]:
         """The states of the global generators, and of those of the package."""
         numpy = sys.modules.get("numpy.random")
-        legacy = numpy.get_state() if numpy else [0, b"", 0]
-        shared = (_get(holder, name) for holder, name in self.holders)
-        states = [state for x in shared if (state := state_of(x))]
+        legacy: Any = numpy.get_state() if numpy else [0, b"", 0]
+        held = (_get(holder, name) for holder, name in self.holders)
+        states = [state for x in held if (state := state_of(x))]
         return [random.getstate(), (bytes(legacy[1]), legacy[2]), *states]
 
 
@@ -447,9 +445,14 @@ def _set(kind: type, name: str, value: Any) -> None:
 def _seeds_noticed(seeds: list[int]) -> Iterator[None]:
     """Notice when NumPy makes a generator without a seed."""
     made: Any = sys.modules.get("numpy.random.bit_generator")
-    before = getattr(made, "randbits", None)
+    before: Any = getattr(made, "randbits", None)
+
+    def noticed(bits: int) -> Any:
+        seeds.append(bits)
+        return before(bits)
+
     if before:
-        made.randbits = lambda bits: seeds.append(bits) or before(bits)
+        made.randbits = noticed
     try:
         yield
     finally:

@@ -88,7 +88,8 @@ class _Painter:
 def attributes(x: Any) -> dict[str, Any]:
     """The attributes of an object, in slots or not."""
     found = {}
-    for name, slot in _slots(type(x)):
+    kind: Any = type(x)
+    for name, slot in _slots(kind):
         with contextlib.suppress(AttributeError):
             found[name] = slot.__get__(x)
     return found | getattr(x, "__dict__", {})

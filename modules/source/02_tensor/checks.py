@@ -278,8 +278,8 @@ def test_apply_records_how_its_result_was_computed():
     for reading in ("first", "second"):
         count = len([x for x in out.creator.arrays])
         assert count == 2, (
-            f"the {reading} reading of creator.arrays should find 2 arrays, yours finds {count}: "
-            "a generator can be read once, make a tuple"
+            f"the {reading} reading of creator.arrays should find 2 arrays, yours finds "
+            f"{count}: a generator can be read once, make a tuple"
         )
 
 

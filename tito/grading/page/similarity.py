@@ -2,8 +2,8 @@
 
 Only cells that learners write are read, and no code is run. Comments, layout and names are ignored,
 and so is what the released lessons hold. The similarity of two submissions is the share of the
-shorter one that is also in the other one. Learners who agree by chance in one lesson rarely do so in
-the next: compare several lessons.
+shorter one that is also in the other one. Learners who agree by chance in one lesson rarely do so
+in the next: compare several lessons.
 """
 
 import io
