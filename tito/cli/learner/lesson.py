@@ -14,6 +14,7 @@ from tito.cli.app import (
     Module,
     Tasks,
     app,
+    ask_line,
     complain,
     current_lesson,
     current_root,
@@ -25,6 +26,7 @@ from tito.cli.app import (
     select_lesson,
     select_lessons,
     select_tasks,
+    show_due,
 )
 from tito.cli.learner.show import needed, show_report, show_results
 from tito.errors import MachineError, TitoError, UsageError, WorkError
@@ -123,12 +125,13 @@ def status(json: Json = False) -> None:
 
     step = lesson_status.next_step(rows)
     echo(views.status(root, rows, step))
+    show_due(root)
     if not (step or root.is_course):
         from tito.learn import certificate, workspace
 
         asks = sys.stdin.isatty() and sys.stdout.isatty()
         if asks and workspace.learner_name(root) is None:
-            name = _ask("your name on the certificate? (enter: none) ")
+            name = ask_line("your name on the certificate? (enter: none) ")
             workspace.save_learner_name(root, name or "")
         is_written = certificate.write(root, rows)
         echo(views.certificate(link(root, certificate.NAME), is_written))
@@ -195,7 +198,7 @@ def read(lesson: Lesson = None) -> None:
 @app.command()
 def watch(lesson: Lesson = None) -> None:
     """Test a lesson each time you save. Keys: h hint, p predict, l list, n next
-    lesson, o open the page, q quit.
+    lesson, o open the page, r review, q quit.
 
     Example: tito watch tensor
     """
@@ -247,21 +250,14 @@ def test(
         echo_json([verdict.as_json() for verdict in verdicts])
     elif len(verdicts) > 1:
         echo(report_views.totals(verdicts))
+    show_due(root, json)
     if not all(verdict.selection_passed for verdict in verdicts):
         raise typer.Exit(1)
 
 
 def _ask_prediction(question: "RenderableType") -> str | None:
     echo(question)
-    return _ask("your prediction? (enter to see) ")
-
-
-def _ask(words: str) -> str | None:
-    """What the learner types; None at the end of the input."""
-    try:
-        return input(words).strip()
-    except EOFError:
-        return None
+    return ask_line("your prediction? (enter to see) ")
 
 
 @app.command()
