@@ -8,6 +8,7 @@ say, and what do the docstring's examples return? From these results, here, come
     blame    a check says this: which change is the cause?
     shape    what is the shape of a variable after a line?
     missing  a line is missing: write it
+    says     a line is changed: what does a check say? where there are few of the others
 
 Most of the code leaves out what is trivial (the answer is read off the question), ambiguous (two
 options are right) or tedious (long numbers).
@@ -20,33 +21,32 @@ import random
 import re
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tito.lesson import cells
 from tito.lesson.changes import CellText, Change, changes
-from tito.lesson.lesson_format import Exercise
+from tito.lesson.lesson_format import Exercise, indent_of
 
 LONGEST, LONGEST_LINE = 60, 70  # letters of an answer, and of a line to remember
-MOST_EXAMPLES = 4
-KINDS = ("caught", "changed", "blame", "shape", "missing")  # in the order in which they are asked
+MOST_EXAMPLES, MOST_OF_LINE = 4, 3  # examples that run; questions of a kind about a line
+ENOUGH = 4  # questions about an exercise
+KINDS = ("caught", "changed", "blame", "shape", "missing", "says")  # the best first
 NONSENSE = re.compile(
     r"(Type|Attribute|Name|UnboundLocal|Key|Recursion)Error|still running|truth value|only integers"
 )
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
-WORD = re.compile(r"[A-Za-z_]\w*")
-RANDOM = re.compile(r"rng|seed|random")
-
-Outcomes = dict[str, tuple[str, str]]  # {check: (status, message)}
+WORK = re.compile(r"[-+*/@%<>\[]|\w\([^()]|\b(in|is|and|or|not)\b")  # in a line to remember
+VALUES = re.compile(r"nonzero|unique|argwhere|mask|\[[^]]*[<>]")  # shapes may depend on them
+SCOPES = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What a version of the code did: outcomes of the checks, and texts of the examples' values."""
+    """What a version of the code did: {check: (status, message)}, and the examples' values."""
 
-    checks: Outcomes
+    checks: dict[str, tuple[str, str]]
     values: tuple[str | None, ...]
 
     @property
@@ -56,8 +56,8 @@ class Ran:
     @property
     def messages(self) -> list[str]:
         """The messages of the checks that fail, but not by nonsense."""
-        found = [text for status, text in self.checks.values() if status == "failed"]
-        return [text for text in found if not NONSENSE.search(text)]
+        texts = [text for status, text in self.checks.values() if status == "failed"]
+        return [text for text in texts if not NONSENSE.search(text)]
 
 
 @dataclass(frozen=True)
@@ -83,19 +83,19 @@ class Question:
     exercise: str
     kind: str
     text: str
-    code: tuple[tuple[int, str], ...]
-    mark: int
     answer: str
+    code: tuple[tuple[int, str], ...]
+    mark: int = 0
     options: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
-    cell: str = field(default="", repr=False)
+    cell: str = ""
     run: str = ""
 
     @property
     def key(self) -> str:
         """Names the question while the code is the same, wherever it is in the file."""
-        asked = self.kind, [text for _, text in self.code], self.cell, self.run, self.answer
-        return f"{self.kind}-{zlib.crc32(repr(asked).encode('utf-8', 'surrogatepass')):08x}"
+        rows = [text for _, text in self.code]
+        return f"{self.kind}-{hashed((rows, self.cell, self.run, self.answer)):08x}"
 
     def is_right(self, typed: str) -> bool:
         """Whether an answer is right: the letter of an option, or the same numbers. (The checks
@@ -111,27 +111,24 @@ class Code:
 
     lines       of its cell
     statements  {line of the cell: the statement that begins there}
-    own         the lines of the cell that the learner wrote
+    firsts      {line of the cell: first line of its statement}
+    own         the lines at which statements begin that the learner wrote, in functions
     """
 
     def __init__(self, exercise: Exercise, cell: cells.Cell) -> None:
-        self.exercise, self.cell = exercise, cell
-        self.lines, self.tree = cell.source.split("\n"), cells.tree_of(cell.source)
+        self.exercise, self.cell, self.lines = exercise, cell, cell.source.split("\n")
+        tree = cells.tree_of(cell.source)
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+        self.functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
         self.statements: dict[int, ast.stmt] = {}
-        nodes = [node for node in ast.walk(self.tree) if isinstance(node, ast.stmt)]
+        self.firsts = {n: n for n in range(1, len(self.lines) + 1)}
         for node in sorted(nodes, key=lambda node: node.lineno):
-            self.statements.setdefault(node.lineno, node)
-        stub, lines = (
-            [row.strip() for row in text] for text in (exercise.stub.split("\n"), self.lines)
-        )
-        match = difflib.SequenceMatcher(None, stub, lines, False).get_matching_blocks()
-        given = {block.b + i + 1 for block in match for i in range(block.size)}
-        written = {n for n, line in enumerate(lines, 1) if line and line[0] != "#"}
-        self.own = written - given
-
-    @cached_property
-    def functions(self) -> list[ast.FunctionDef]:
-        return [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
+            if self.statements.setdefault(node.lineno, node) is node:
+                self.firsts |= dict.fromkeys(range(node.lineno, last_line(node) + 1), node.lineno)
+        texts = [[row.strip() for row in rows] for rows in (exercise.stub.split("\n"), self.lines)]
+        blocks = difflib.SequenceMatcher(None, texts[0], texts[1], False).get_matching_blocks()
+        given = {block.b + i + 1 for block in blocks for i in range(block.size)}
+        self.own = [n for n in sorted(self.statements) if n not in given and self.function(n)]
 
     def function(self, line: int) -> ast.FunctionDef | None:
         """The outermost function around a line of the cell."""
@@ -144,97 +141,73 @@ class Code:
     def old(self, line: int) -> str:
         return header(self.statements[line])
 
-    def first_lines(self) -> dict[int, int]:
-        """{line of the cell: first line of its statement}."""
-        firsts = {n: n for n in range(1, len(self.lines) + 1)}
-        for line, node in self.statements.items():
-            firsts |= dict.fromkeys(range(line, last_line(node) + 1), line)
-        return firsts
-
     def shown(self, line: int, new: str = "") -> tuple[tuple[int, str], ...]:
         """The lines of the function around a line, of its docstring the first one only; `new` in
         the place of the statement at that line.
         """
-        node = self.function(line)
+        node, rows = self.function(line), []
         assert node
-        doc = node.body[0] if ast.get_docstring(node) else None
-        rows = []
+        doc = node.body[0].lineno if ast.get_docstring(node) else 0
         for n in range(node.lineno, (node.end_lineno or 0) + 1):
-            text = self.lines[n - 1]
-            if doc and n == doc.lineno < (doc.end_lineno or 0):
+            text, first = self.lines[n - 1], self.firsts[n]
+            if n == doc < last_line(node.body[0]):
                 text += ' ..."""'
-            elif not text.strip() or "### " in text:
-                continue
-            elif doc and doc.lineno < n <= (doc.end_lineno or 0):
-                continue
-            if new and line < n <= last_line(self.statements[line]):
+            is_rest = n > first and (first == doc or bool(new) and first == line)
+            if not text.strip() or "### " in text or is_rest:
                 continue
             if new and n == line:
-                text = text[: len(text) - len(text.lstrip())] + new
+                text = indent_of(text) + new
             rows.append((self.at(n), text))
         return tuple(rows)
 
     def examples(self) -> list[str]:
         """Programs of the docstrings that end in an expression with a result."""
         programs = []
-        for node in ast.walk(self.tree):
+        for node in ast.walk(cells.tree_of(self.cell.source)):
             doc = isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node)
             rows: list[str] = []
             for example in doctest.DocTestParser().get_examples(doc or ""):
                 rows.append(example.source.rstrip("\n"))
                 tree = cells.tree_or_none(rows[-1])
-                is_value = tree and isinstance(tree.body[-1], ast.Expr)
+                is_value = tree and tree.body and isinstance(tree.body[-1], ast.Expr)
                 if is_value and example.want and not example.exc_msg and len(rows) <= 10:
                     programs.append("\n".join(rows))
-        return [text for text in programs if not RANDOM.search(text)][:MOST_EXAMPLES]
+        return [text for text in programs if not re.search("rng|seed|random", text)][:MOST_EXAMPLES]
 
     def versions(self) -> list[Version]:
         """Plausible mistakes in one statement each, in an order that the code fixes."""
-        text, seen, versions = CellText(self.cell.source), {ast.dump(self.tree)}, []
-        for line in sorted(self.own & self.statements.keys()):
+        text, seen = CellText(self.cell.source), {self.cell.source}
+        versions: dict[tuple[int, str], Version] = {}
+        for line in self.own:
             node, function = self.statements[line], self.function(line)
             if not function or isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Try):
                 continue
-            for part in [node] if isinstance(node, ast.Raise) else [node, *parts_of(node)]:
+            parts = [node] if isinstance(node, ast.Raise) else [node, *parts_of(node)]
+            for part in parts:
                 for change in [*changes(part, text), *other_names(part, function, text)]:
                     version = self._version(line, text, change)
-                    tree = version and cells.tree_or_none(version.cell)
-                    if version and tree and ast.dump(tree) not in seen:
-                        seen.add(ast.dump(tree))
-                        versions.append(version)
-        random.Random(len(self.cell.source)).shuffle(versions)
-        return versions
+                    if version and version.cell not in seen:
+                        versions.setdefault((line, version.text), version)
+        rows = [v for v in versions.values() if v.text != self.old(v.line)]
+        random.Random(len(self.cell.source)).shuffle(rows)
+        return rows
 
     def _version(self, line: int, text: CellText, change: Change) -> Version | None:
-        cell, new = text.replaced(*change), ""
-        if change[2] != "pass":
-            tree = cells.tree_or_none(cell)
-            nodes = ast.walk(tree) if tree else ()
-            found = (n for n in nodes if isinstance(n, ast.stmt) and n.lineno == line)
-            new = header(node) if (node := next(found, None)) else ""
-            if not new or re.search(r"return None|not .*\bnot\b", new):
-                return None
-        return Version(line, new, padded(cell, line, self.cell.source))
+        start, end, new = change
+        lost = text.raw[start:end].count(b"\n") - new.count("\n")
+        cell = text.replaced(start, end, new + "\n" * lost)  # lines below keep their numbers
+        tree = cells.tree_or_none(cell)
+        nodes = (n for n in ast.walk(tree) if isinstance(n, ast.stmt)) if tree else ()
+        node = next((node for node in nodes if node.lineno == line), None)
+        if not node or re.search(r"return None|not .*\bnot\b", header(node)):
+            return None
+        return Version(line, "" if new == "pass" else header(node), cell)
 
     def with_line(self, line: int, typed: str) -> str:
         """The cell with a typed line in the place of the statement at a line."""
-        before, last = self.lines[line - 1], last_line(self.statements[line])
-        indent = before[: len(before) - len(before.lstrip())]
-        rows = [indent + " ".join(typed.split("\n")).strip(), *[""] * (last - line)]
+        last = last_line(self.statements[line])
+        rows = [indent_of(self.lines[line - 1]) + typed.strip(), *[""] * (last - line)]
         return "\n".join([*self.lines[: line - 1], *rows, *self.lines[last:]])
-
-
-def padded(cell: str, line: int, before: str) -> str:
-    """A changed cell with empty lines below the statement at a line, so that all lines below have
-    the numbers that they had.
-    """
-    rows, lost = cell.split("\n"), before.count("\n") - cell.count("\n")
-    tree = cells.tree_or_none(cell)
-    if not lost or not tree:
-        return cell
-    nodes = (n for n in ast.walk(tree) if isinstance(n, ast.stmt) and n.lineno == line)
-    at = next((last_line(node) for node in nodes), line)
-    return "\n".join([*rows[:at], *[""] * lost, *rows[at:]])
 
 
 def last_line(node: ast.stmt) -> int:
@@ -253,32 +226,20 @@ def parts_of(node: ast.stmt) -> list[ast.expr | ast.keyword | ast.arg]:
     return [part for part in todo if isinstance(part, ast.expr | ast.keyword | ast.arg)]
 
 
-def is_work(node: ast.stmt) -> bool:
-    """Whether a line computes something that can be remembered: not just `return x`."""
-    parts = ast.BinOp | ast.Compare | ast.BoolOp | ast.Subscript | ast.IfExp | ast.comprehension
-    found: list[ast.AST] = [node, *parts_of(node)]
-    works = any(isinstance(n, parts | ast.AugAssign) or getattr(n, "args", None) for n in found)
-    return (
-        works and not isinstance(node, ast.With | ast.Raise) and len(header(node)) <= LONGEST_LINE
-    )
-
-
 def other_names(node: ast.AST, function: ast.FunctionDef, text: CellText) -> Iterator[Change]:
     """The neighbours of a name among the function's variables, which could be taken for it."""
     if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
         return
-    found: list[ast.arg | ast.Name] = [
-        n
-        for n in ast.walk(function)
-        if isinstance(n, ast.arg) or isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    ]
-    found.sort(key=lambda n: (n.lineno, n.col_offset))
-    names = list(dict.fromkeys(n.arg if isinstance(n, ast.arg) else n.id for n in found))
+    inner = {part for n in ast.walk(function) if isinstance(n, SCOPES) for part in ast.walk(n)}
+    bound = [n for n in ast.walk(function) if isinstance(n, ast.arg | ast.Name) and n not in inner]
+    bound.sort(key=lambda n: (n.lineno, n.col_offset))
+    is_load = [isinstance(getattr(n, "ctx", None), ast.Load) for n in bound]
+    found = [getattr(n, "arg", getattr(n, "id", "")) for n, load in zip(bound, is_load) if not load]
+    names = [name for name in dict.fromkeys(found) if name not in ("self", "_")]
     if node.id in names:
         at = names.index(node.id)
-        for name in names[max(0, at - 1) : at + 2]:
-            if name not in (node.id, "self"):
-                yield (*text.span(node), name)
+        for name in {*names[max(0, at - 1) : at + 2]} - {node.id}:
+            yield (*text.span(node), name)
 
 
 def header(node: ast.stmt) -> str:
@@ -290,6 +251,10 @@ def header(node: ast.stmt) -> str:
 
 
 # Texts of messages and values.
+
+
+def hashed(value: object) -> int:
+    return zlib.crc32(repr(value).encode("utf-8", "surrogatepass"))
 
 
 def numbers_of(text: str) -> list[float]:
@@ -305,17 +270,16 @@ def is_easy(text: str) -> bool:
 
 def alike(a: str, b: str) -> bool:
     """Whether a reader could take two texts for the same: their numbers differ by less than 1 %."""
-    if NUMBER.sub("", a) != NUMBER.sub("", b):
-        return False
     pairs = zip(numbers_of(a), numbers_of(b))
-    return all(abs(x - y) <= 0.01 * max(abs(x), abs(y), 0.1) for x, y in pairs)
+    is_near = all(abs(x - y) <= 0.01 * max(abs(x), abs(y), 0.1) for x, y in pairs)
+    return is_near and NUMBER.sub("", a) == NUMBER.sub("", b)
 
 
 def core(message: str) -> str:
     """A check's message without its guess at the cause: up to the part that says what is yours."""
-    parts = re.split(r": (?=[a-z])|\. (?=[A-Z])", message)
+    parts = re.split(r"(: (?=[a-z])|\. (?=[A-Z]))", message)
     said = [n for n, part in enumerate(parts) if re.search(r"\b(yours?|still|gives?)\b", part)]
-    return ": ".join(parts[: said[0] + 1 if said else None])
+    return "".join(parts[: said[0] + 1 if said else None])
 
 
 def is_deducible(message: str) -> bool:
@@ -325,16 +289,11 @@ def is_deducible(message: str) -> bool:
     return "largest difference" not in message and (is_short or "[" in given)
 
 
-def added(new: str, old: str) -> tuple[set[float], set[str]]:
-    """The numbers, and the words, that a text has more often than another."""
-    numbers = Counter(map(abs, numbers_of(new))) - Counter(map(abs, numbers_of(old)))
-    words = Counter(WORD.findall(new)) - Counter(WORD.findall(old))
-    return set(numbers), set(words)
-
-
-def stems(text: str) -> set[str]:
-    """The beginnings of the words of a text."""
-    return {word.lower()[:5] for word in re.findall(r"[A-Za-z]{3,}", text)}
+def names_in(text: str, length: int) -> set[str]:
+    """The words of a text that have an underscore, or else the beginnings of its words."""
+    if not length:
+        return set(re.findall(r"\w+_\w+", text))
+    return {word.lower()[:length] for word in re.findall(r"[A-Za-z]{3,}", text)}
 
 
 def check_name(id: str) -> str:
@@ -343,110 +302,99 @@ def check_name(id: str) -> str:
 
 def chosen(answer: str, others: Sequence[str]) -> tuple[str, ...]:
     """The answer among three others, in an order that depends on the texts only."""
-    draw = random.Random(zlib.crc32(repr((answer, others)).encode("utf-8", "surrogatepass")))
-    options = [answer, *draw.sample(list(others), min(3, len(others)))]
+    draw = random.Random(hashed((answer, others)))
+    options = [answer, *draw.sample(others, min(3, len(others)))]
     draw.shuffle(options)
     return tuple(options)
+
+
+def told_shape(shape: Sequence[int]) -> str:
+    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
 
 
 # The kinds of question.
 
 
+@dataclass
 class Results:
-    """What the versions of an exercise's code did, and the questions about it.
+    """What an exercise's code and its versions did, and the questions about it.
 
-    before  what the code itself does
-    calls   those that the visible checks make, see `observe.py`; lines are of the cell
+    calls  those that the visible checks make, see `observe.py`; lines are of the cell
     """
 
-    def __init__(
-        self,
-        code: Code,
-        before: Ran,
-        ran: Collection[tuple[Version, Ran]],
-        calls: Collection[dict[str, Any]] = (),
-    ) -> None:
-        self.code, self.before, self.ran, self.calls = code, before, ran, calls
-        self.examples = code.examples()
+    code: Code
+    before: Ran
+    ran: list[tuple[Version, Ran]]
+    calls: list[dict[str, Any]]
 
-    def questions(self, seed: int = 0, most: int = 2) -> list[Question]:
-        """The questions, the best first; of a kind, at most so many about a line."""
-        found = [
-            *self.caught(),
-            *self.changed(),
-            *self.blame(),
-            *self.shape(),
-            *self.missing(),
-        ]
-        random.Random(seed).shuffle(found)
+    def questions(self) -> list[Question]:
+        """The questions, the best first; only some of a kind about a line."""
         counts: Counter[tuple[str, int]] = Counter()
-        best = []
-        for question in sorted(found, key=lambda question: KINDS.index(question.kind)):
-            place = question.kind, question.mark or int(numbers_of(question.answer)[0])
-            counts[place] += 1
-            if counts[place] <= most:
-                best.append(question)
+        best = list[Question]()
+        for kind in KINDS:
+            for question in getattr(self, kind)():
+                place = kind, question.mark or int(numbers_of(question.answer)[0])
+                counts[place] += 1
+                if counts[place] <= MOST_OF_LINE and (kind != "says" or len(best) < ENOUGH):
+                    best.append(question)
         return best
 
-    def near(self, version: Version) -> list[tuple[Version, Ran]]:
+    def near(self, line: int) -> list[tuple[Version, Ran]]:
         """The versions that change the same function."""
-        function = self.code.function(version.line)
+        function = self.code.function(line)
         return [row for row in self.ran if self.code.function(row[0].line) is function]
 
-    def described(self, version: Version) -> str:
-        old = self.code.old(version.line)
-        change = f"changed:\n  - {old}\n  + {version.text}"
-        if not version.text:
-            change = f"left out:\n  - {old}"
-        return f"Line {self.code.at(version.line)} is {change}"
-
     def asked(self, kind: str, text: str, version: Version, answer: str, **more: Any) -> Question:
-        mark, code = self.code.at(version.line), self.code.shown(version.line)
-        known: dict[str, Any] = {"mark": mark, "code": code, "cell": version.cell}
-        return Question(self.code.exercise.id, kind, text, answer=answer, **(known | more))
+        """A question about a changed line; `text` follows the change."""
+        old, at = self.code.old(version.line), self.code.at(version.line)
+        change = f"changed:\n  - {old}\n  + {version.text}"
+        change = change if version.text else f"left out:\n  - {old}"
+        text = text.replace("{change}", f"Line {at} is {change}").replace("{at}", str(at))
+        known: dict[str, Any] = {
+            "mark": at,
+            "code": self.code.shown(version.line),
+            "cell": version.cell,
+        }
+        return Question(self.code.exercise.id, kind, text, answer, **(known | more))
 
     def caught(self) -> Iterator[Question]:
         """A line is changed. Which check fails? The others pass, and fail by another change."""
         for version, after in self.ran:
-            ever = Counter(id for _, ran in self.near(version) for id in ran.failed)
+            ever = Counter(id for _, ran in self.near(version.line) for id in ran.failed)
             passed = [id for id in after.checks if id in ever and id not in after.failed]
             is_clear = 1 <= len(after.failed) <= 2 and len(after.messages) == len(after.failed)
             if not is_clear or len(passed) < 2 or "yours raises" in after.messages[0]:
                 continue
-            own = self.code.own & self.code.statements.keys() - {version.line}
-            others = stems(" ".join(map(self.code.old, own)))
-            seen = stems(self.code.old(version.line) + " " + version.text) - others
-            told = [id for id in [after.failed[0], *passed] if stems(check_name(id)) & seen]
+            others = " ".join(self.code.old(n) for n in self.code.own if n != version.line)
+            line = f"{self.code.old(version.line)} {version.text}"
+            seen, failed = names_in(line, 5) - names_in(others, 5), after.failed[0]
+            told = [id for id in [failed, *passed] if names_in(check_name(id), 5) & seen]
             # The check that fails most often would be guessed.
-            if told == after.failed[:1] or ever[after.failed[0]] >= max(ever.values()):
-                continue
-            answer = check_name(after.failed[0])
-            text = f"{self.described(version)}\nWhich of these checks fails then?"
-            options = chosen(answer, [check_name(id) for id in passed])
-            said = (f"The check says: {after.messages[0]}",)
-            more = {"options": options, "reasons": said, "run": after.failed[0]}
-            yield self.asked("caught", text, version, answer, **more)
+            if told != [failed] and ever[failed] < max(ever.values()):
+                answer, said = check_name(failed), f"The check says: {after.messages[0]}"
+                options = chosen(answer, [check_name(id) for id in passed])
+                more = {"options": options, "reasons": (said,), "run": failed}
+                text = "{change}\nWhich of these checks fails then?"
+                yield self.asked("caught", text, version, answer, **more)
 
     def changed(self) -> Iterator[Question]:
         """A line is changed. What does an example return?"""
-        for n, program in enumerate(self.examples):
-            usual = self.before.values[n]
-            results = sorted({ran.values[n] or "None" for _, ran in self.ran} - {"None", usual})
-            for version, after in self.ran:
-                answer, others = after.values[n], [usual or ""]
-                if not usual or answer in (None, "None") or not is_easy(answer or ""):
-                    continue
-                assert answer
-                new, _ = added(version.text, self.code.old(version.line))
-                if alike(answer, usual) or answer in {f"{number:g}" for number in new}:
+        for n, (program, usual) in enumerate(zip(self.code.examples(), self.before.values)):
+            results = sorted({value for _, ran in self.ran if (value := ran.values[n])})
+            results = [value for value in results if value != "None" and is_easy(value)]
+            for version, after in self.ran if usual else ():
+                answer, others = after.values[n] or "", [usual or ""]
+                new = added_numbers(version.text, self.code.old(version.line))
+                is_told = answer in {f"{number:g}" for number in new}
+                is_copy = re.fullmatch(r"return \w+", version.text)  # of another variable
+                if answer not in results or alike(answer, others[0]) or is_told or is_copy:
                     continue
                 for other in results:
-                    known = [answer, *others]
-                    if is_easy(other) and not any(alike(other, one) for one in known):
+                    if not any(alike(other, known) for known in [answer, *others]):
                         others.append(other)
                 if len(others) >= 2:
-                    rows = "\n".join(f"    {row}" for row in program.split("\n"))
-                    text = f"{self.described(version)}\nWhat does this return then?\n{rows}"
+                    rows = program.replace("\n", "\n    ")
+                    text = "{change}\nWhat does this return then?\n    " + rows
                     said = (f"Your own code returns {usual}.",)
                     more = {"options": chosen(answer, others), "reasons": said, "run": program}
                     yield self.asked("changed", text, version, answer, **more)
@@ -465,109 +413,119 @@ class Results:
             is_clear = 40 <= len(message) <= 300 and is_deducible(message)
             if not is_clear or " at 0x" in message:
                 continue
-            likely, others = list[str](), list[str]()
-            for other, ran in self.near(version):
-                if ran.failed and not self._is_alike(ran, after, message):
-                    (likely if ran.messages else others).append(self.place(other))
-            best = sorted(set(likely if len(likely) > 1 else likely + others))
-            if len(best) > 1 and not self._is_told(version, message, best):
+            others, answer = dict[str, bool](), self.place(version)  # {change: whether likely}
+            for other, ran in self.near(version.line):
+                if ran.failed and not is_alike(ran, after, message):
+                    others[self.place(other)] = bool(ran.messages)
+            likely = sum(others.values()) > 1
+            best = sorted(place for place in others if others[place] or not likely)
+            names = names_in(answer, 0) - names_in(" ".join(best), 0)
+            is_told = names & names_in(message, 0) or self.is_told(version, message)
+            if len(best) > 1 and not is_told:
                 said = core(message)
                 text = f"One line was changed, and a check says:\n  {said}\nWhich change was it?"
-                answer = self.place(version)
-                options = chosen(answer, best)
+                reasons = (f"The whole message: {message}",) * (said != message)
                 failed = next(id for id, (_, said) in after.checks.items() if said == message)
-                reasons = (f"All that the check says: {message}",) * (said != message)
-                more = {"mark": 0, "options": options, "reasons": reasons, "run": failed}
-                yield self.asked("blame", text, version, answer, **more)
+                more = {"mark": 0, "reasons": reasons, "run": failed}
+                options = chosen(answer, best)
+                yield self.asked("blame", text, version, answer, options=options, **more)
 
-    def _is_alike(self, ran: Ran, after: Ran, message: str) -> bool:
-        """Whether a change, too, could have had a check say this."""
-        error = (re.findall(r"\w+Error", message) or ["no error"])[0]
-        said = [text for status, text in ran.checks.values() if status != "passed"]
-        same_values = any(ran.values) and ran.values == after.values
-        return same_values or any(
-            alike(core(text), core(message)) or error in text for text in said
-        )
+    def is_told(self, version: Version, message: str) -> bool:
+        """Whether a new number of a change is in a message."""
+        new = added_numbers(version.text, self.code.old(version.line))
+        return bool(new & set(map(abs, numbers_of(message))))
 
-    def _is_told(self, version: Version, message: str, others: list[str]) -> bool:
-        """Whether the answer is read off the message: a new number of the change, or a name that
-        no other option has.
-        """
-        numbers, _ = added(version.text, self.code.old(version.line))
-        own = set(re.findall(r"\w+_\w+", self.place(version)))
-        own -= set(re.findall(r"\w+_\w+", " ".join(others)))
-        names = own & set(re.findall(r"\w+_\w+", message))
-        return bool(names or numbers & set(map(abs, numbers_of(message))))
+    def says(self) -> Iterator[Question]:
+        """A line is changed. What does the first check that fails say?"""
+        said = {
+            version: core(ran.checks[ran.failed[0]][1]) for version, ran in self.ran if ran.failed
+        }
+        said = {
+            v: text for v, text in said.items() if 20 <= len(text) <= 160 and " at 0x" not in text
+        }
+        for version, after in self.ran:
+            answer, others = said.get(version, ""), list[str]()
+            if not answer or not is_deducible(answer) or self.is_told(version, answer):
+                continue
+            for other, _ in self.near(version.line):
+                known = [text for _, text in after.checks.values()] + others
+                text = said.get(other, "")
+                if text and not any(alike(text, core(one)) for one in known):
+                    others.append(text)
+            if len(others) >= 2:
+                more = {"options": chosen(answer, others), "run": after.failed[0]}
+                text = "{change}\nWhat does the first check that fails say?"
+                yield self.asked("says", text, version, answer, **more)
 
     def missing(self) -> Iterator[Question]:
         """A line is missing. In a terminal it is typed, and the checks decide."""
-        wrong: dict[int, dict[str, tuple[Version, str]]] = {}
-        for version, after in self.ran:
-            if after.messages and version.text:
-                wrong.setdefault(version.line, {})[after.messages[0]] = version, after.failed[0]
-        for line, versions in wrong.items():
-            if not is_work(self.code.statements[line]):
-                continue
+        for line in self.code.own:
             answer = self.code.old(line)
-            others = sorted({version.text for version, _ in versions.values()} - {answer})
-            text = (
-                f"Line {self.code.at(line)} is missing. Which line belongs there, so that all "
-                "checks pass?"
+            rows = [row for row in self.ran if row[0].line == line and row[1].failed]
+            is_long = len(answer) > LONGEST_LINE or isinstance(
+                self.code.statements[line], ast.Raise
             )
-            version, failed = next(iter(versions.values()))
-            said = tuple(f"{v.text}\n  {message}" for message, (v, _) in versions.items())[:3]
+            if not rows or is_long or not WORK.search(answer):
+                continue
+            wrong = {ran.messages[0]: v.text for v, ran in rows if ran.messages and v.text}
+            others = sorted(set(wrong.values()))
+            reasons = tuple(f"{text}\n  {message}" for message, text in wrong.items())[:3]
+            more = {"code": self.code.shown(line, "?"), "reasons": reasons, "cell": ""}
             options = chosen(answer, others) if len(others) > 1 else ()
-            code = self.code.shown(line, "?")
-            more = {"code": code, "options": options, "reasons": said, "run": failed, "cell": ""}
-            yield self.asked("missing", text, version, answer, **more)
-
-    def _told_step(self, line: int, name: str, shape: Sequence[int]) -> str:
-        what = f"line {self.code.at(line)}: {name}" if line else "the result"
-        return f"{what} has shape {told_shape(shape)}"
+            text = "Line {at} is missing. Which line belongs there, so that all checks pass?"
+            more |= {"options": options, "run": rows[0][1].failed[0]}
+            yield self.asked("missing", text, rows[0][0], answer, **more)
 
     def shape(self) -> Iterator[Question]:
         """What is the shape of a variable, or of the result, for arguments of these shapes?"""
         seen = set()
         for call in self.calls:
-            function = next((f for f in self.code.functions if f.name == call["function"]), None)
+            found = [f for f in self.code.functions if f.name == call["function"]]
             told, lengths = told_arguments(call)
-            if not function or not told or len(lengths - {1}) < 3 or not call["regular"]:
-                continue
             last = {(line, name): shape for line, name, _, shape in call["steps"] if shape}
+            if len(found) != 1 or len(lengths - {1}) < 3 or VALUES.search(ast.unparse(found[0])):
+                continue
+            said = tuple(
+                f"line {self.code.at(n)}: {name or 'the result'} has shape {told_shape(s)}"
+                for (n, name), s in last.items()
+            )
             for (line, name), shape in last.items():
-                own = line or min((n for n in self.code.own if n > function.lineno), default=0)
-                if (
-                    own not in self.code.own
-                    or own not in self.code.statements
-                    or line == function.lineno
-                ):
-                    continue
-                is_new = (line, name, told) not in seen and len(set(shape)) > 1
-                answer = told_shape(shape)
-                if not is_new or answer[1:-1] in told or self.code.function(own) is not function:
-                    continue
-                seen.add((line, name, told))
-                where = f"{name} after line {self.code.at(line)}" if line else "the result"
-                text = f"{call['function']} is called with {told}.\nWhat is the shape of {where}?"
-                said = tuple(self._told_step(*place, axes) for place, axes in last.items())
-                more = {"mark": self.code.at(line) if line else 0, "reasons": said}
-                yield self.asked("shape", text, Version(own, "", ""), answer, **more)
+                answer, place = told_shape(shape), (line, name, told)
+                is_plain = len(set(shape)) < 2 or answer[1:-1] in told
+                if line in self.code.own and place not in seen and not is_plain:
+                    seen.add(place)
+                    what = f"{name} after line {{at}}" if name else "the result"
+                    text = (
+                        f"{call['function']} is called with {told}.\nWhat is the shape of {what}?"
+                    )
+                    version = Version(line, "", "")
+                    yield self.asked("shape", text, version, answer, reasons=said)
 
 
-def told_shape(shape: Sequence[int]) -> str:
-    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+def added_numbers(new: str, old: str) -> set[float]:
+    """The numbers that a text has more often than another."""
+    return set(Counter(map(abs, numbers_of(new))) - Counter(map(abs, numbers_of(old))))
+
+
+def is_alike(ran: Ran, after: Ran, message: str) -> bool:
+    """Whether a change, too, could have had a check say this."""
+    error = (re.findall(r"\w+Error", message) or ["no error"])[0]
+    texts = [text for status, text in ran.checks.values() if status != "passed"]
+    same_values = any(ran.values) and ran.values == after.values
+    return same_values or any(alike(core(t), core(message)) or error in t for t in texts)
 
 
 def told_arguments(call: dict[str, Any]) -> tuple[str, set[int]]:
-    """The arguments of a call in words, "" where one cannot be told; the lengths of their axes."""
+    """The arguments of a call in words, and the lengths of their axes; none where one cannot be
+    told.
+    """
     parts, lengths = [], set[int]()
     for name, text in call["arguments"].items():
-        shape = call["shapes"][name]
-        if shape is not None:
+        if (shape := call["shapes"][name]) is not None:
             parts.append(f"{name} of shape {told_shape(shape)}")
             lengths |= set(shape)
         elif text is None:
             return "", set()
         elif text != "None":
             parts.append(f"{name} = {text}")
-    return ("" if 0 in lengths else ", ".join(parts)), lengths
+    return ", ".join(parts), set() if 0 in lengths else lengths

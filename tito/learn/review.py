@@ -60,7 +60,7 @@ class Work:
         self.rows = module.text.split("\n")
         origin = enumerate(module.origin, 1)
         self.places = {n: at[1] + 1 for n, at in origin if at and at[0] is cell}
-        module_lines, firsts = {line: n for n, line in self.places.items()}, self.code.first_lines()
+        module_lines, firsts = {line: n for n, line in self.places.items()}, self.code.firsts
         self.traced = [(n, module_lines.get(firsts[line], n)) for n, line in self.places.items()]
 
     def module(self, cell: str) -> str:
