@@ -19,7 +19,7 @@ import numpy as np
 from tito.learn.run_checks import CheckTimeout
 
 SECONDS = 0.5  # an example may take
-LONGEST = 60  # letters of a value that is shown
+LONGEST = 80  # letters of a value that is shown
 MOST_CALLS, MOST_STEPS = 40, 300
 
 Limited = Callable[[float], contextlib.AbstractContextManager[None]]

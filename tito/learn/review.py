@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, time
+from time import perf_counter
 from typing import Any
 
 from tito.errors import TitoError, WorkError
@@ -25,6 +26,7 @@ from tito.lesson.lesson_format import Exercise
 MOST = 10  # questions in a row
 QUICK, MOST_VERSIONS = 14, 40  # changes that are tried for one question, and for all
 SECONDS = 2.0  # a check may take
+PATIENCE = 30  # seconds that the versions of slow code may take together
 FILLS = (7, 0)  # what fresh memory holds in the two runs
 REMEMBERED = 20  # questions that are not asked again soon
 
@@ -106,14 +108,18 @@ class Work:
         return calls
 
     def results(self, fill: int, most: int) -> Results:
-        """What the code and its versions do. Raises WorkError when it does not pass its checks."""
+        """What the code and its versions do, of slow code fewer. Raises WorkError when the code
+        does not pass its checks in time.
+        """
+        calls = self.calls(self.cell.source, "", fill)  # also warms the process up
+        began = perf_counter()
         before = self.ran(self.cell.source, fill)
         if not before or before.failed:
             name = self.exercise.id
             raise WorkError(f"{name} does not pass its checks.", f"tito test {name} shows why.")
-        versions = self.code.versions()[:most]
+        versions = self.code.versions()[: min(most, int(PATIENCE / (perf_counter() - began)))]
         ran = [(v, after) for v in versions if (after := self.ran(v.cell, fill))]
-        return Results(self.code, before, ran, self.calls(self.cell.source, "", fill))
+        return Results(self.code, before, ran, calls)
 
     def steps(self, question: Question, cell: str = "") -> list[Step]:
         """What the learner's code and another version compute, in the first call that differs."""
