@@ -76,7 +76,7 @@ def shape_of(value: Any) -> list[int] | None:
 
 
 def fill_memory(number: float) -> None:
-    """Let np.empty return arrays full of `number`: no answer may depend on what was in memory."""
+    """Let np.empty return arrays full of `number`: no answer may depend on its old contents."""
     setattr(np, "empty", lambda shape, dtype=float, **options: np.full(shape, number, dtype))
     setattr(np, "empty_like", lambda a, dtype=None, **options: np.full_like(a, number, dtype))
 
@@ -151,7 +151,7 @@ class Recorder:
 def observing(
     wanted: dict[str, Any], module: ModuleType, limited: Limited, emit: Callable[[Any], None]
 ) -> Iterator[None]:
-    """Run examples, then what is inside the block, and tell what they did.
+    """Run examples, then the block, and emit their results.
 
     wanted  {"examples": programs, "fill": a number for fresh memory, "file": of the module,
             "traced": [(line, first line of its statement)] of the functions to record}

@@ -277,16 +277,16 @@ def alike(a: str, b: str) -> bool:
 
 def core(message: str) -> str:
     """A check's message without its guess at the cause: up to the part that says what is yours."""
-    parts = re.split(r"(: (?=[a-z])|\. (?=[A-Z]))", message)
+    parts = re.split(r"((?<!Error): (?=[a-z])|\. (?=[A-Z]))", message)
     said = [n for n, part in enumerate(parts) if re.search(r"\b(yours?|still|gives?)\b", part)]
-    return "".join(parts[: said[0] + 1 if said else None])
+    return "".join(parts[: said[0] + 1]) if said else parts[0]
 
 
 def is_deducible(message: str) -> bool:
     """Whether a reader can work out a message: its numbers are short, or the input is shown."""
     given, _, found = core(message).partition("yours")
     is_short = not re.search(r"\d\.\d{3}", found or given)
-    return "largest difference" not in message and (is_short or "[" in given)
+    return "largest difference" not in message and (is_short or "[" in given.split("should")[0])
 
 
 def names_in(text: str, length: int) -> set[str]:
@@ -410,13 +410,15 @@ class Results:
         """
         for version, after in self.ran:
             message = next(iter(after.messages), "")
-            is_clear = 40 <= len(message) <= 300 and is_deducible(message)
+            is_clear = 30 <= len(core(message)) <= 300 and is_deducible(message)
             if not is_clear or " at 0x" in message:
                 continue
             others, answer = dict[str, bool](), self.place(version)  # {change: whether likely}
             for other, ran in self.near(version.line):
-                if ran.failed and not is_alike(ran, after, message):
-                    others[self.place(other)] = bool(ran.messages)
+                place = self.place(other)
+                is_other = NUMBER.sub("", place) != NUMBER.sub("", answer)  # not by numbers only
+                if ran.failed and is_other and not is_alike(ran, after, message):
+                    others[place] = bool(ran.messages)
             likely = sum(others.values()) > 1
             best = sorted(place for place in others if others[place] or not likely)
             names = names_in(answer, 0) - names_in(" ".join(best), 0)
