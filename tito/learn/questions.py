@@ -296,10 +296,6 @@ def names_in(text: str, length: int) -> set[str]:
     return {word.lower()[:length] for word in re.findall(r"[A-Za-z]{3,}", text)}
 
 
-def check_name(id: str) -> str:
-    return id.partition(".")[2].removeprefix("test_").replace("_", " ")
-
-
 def chosen(answer: str, others: Sequence[str]) -> tuple[str, ...]:
     """The answer among three others, in an order that depends on the texts only."""
     draw = random.Random(hashed((answer, others)))
@@ -359,6 +355,7 @@ class Results:
 
     def caught(self) -> Iterator[Question]:
         """A line is changed. Which check fails? The others pass, and fail by another change."""
+        check_names = {check.id: check.name for check in self.code.exercise.checks}
         for version, after in self.ran:
             ever = Counter(id for _, ran in self.near(version.line) for id in ran.failed)
             passed = [id for id in after.checks if id in ever and id not in after.failed]
@@ -368,11 +365,11 @@ class Results:
             others = " ".join(self.code.old(n) for n in self.code.own if n != version.line)
             line = f"{self.code.old(version.line)} {version.text}"
             seen, failed = names_in(line, 5) - names_in(others, 5), after.failed[0]
-            told = [id for id in [failed, *passed] if names_in(check_name(id), 5) & seen]
+            told = [id for id in [failed, *passed] if names_in(check_names[id], 5) & seen]
             # The check that fails most often would be guessed.
             if told != [failed] and ever[failed] < max(ever.values()):
-                answer, said = check_name(failed), f"The check says: {after.messages[0]}"
-                options = chosen(answer, [check_name(id) for id in passed])
+                answer, said = check_names[failed], f"The check says: {after.messages[0]}"
+                options = chosen(answer, [check_names[id] for id in passed])
                 more = {"options": options, "reasons": (said,), "run": failed}
                 text = "{change}\nWhich of these checks fails then?"
                 yield self.asked("caught", text, version, answer, **more)

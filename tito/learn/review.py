@@ -17,7 +17,7 @@ from typing import Any
 
 from tito.errors import TitoError, WorkError
 from tito.learn import notebook_sync, progress, runner
-from tito.learn.process import Event, Process
+from tito.learn.process import Process
 from tito.learn.questions import Code, Question, Ran, Results
 from tito.lesson import cells
 from tito.lesson.course import Entry, Root
@@ -72,22 +72,10 @@ class Work:
             rows[n - 1] = lines[line - 1]
         return "\n".join(rows)
 
-    def observe(
-        self,
-        cell: str,
-        examples: Sequence[str] = (),
-        only: Sequence[str] | None = None,
-        traced: bool = False,
-        fill: int = FILLS[0],
-    ) -> list[Event]:
-        """The events of a run of the checks, and of examples."""
-        file, lines = str(self.entry.module_path), self.traced if traced else []
-        observed = {"examples": [*examples], "file": file, "traced": lines, "fill": fill}
-        return self.run(self.module(cell), observed, self.ids if only is None else only)
-
     def ran(self, cell: str, fill: int) -> Ran | None:
         """What a version does; None when it does not come to its end in time."""
-        events = self.observe(cell, self.code.examples(), fill=fill)
+        observed = {"examples": self.code.examples(), "traced": [], "fill": fill}
+        events = self.run(self.module(cell), observed)
         checks = {e["id"]: e for e in events if e["event"] == "check"}
         statuses = {event["status"] for event in checks.values()}
         if "timeout" in statuses or len(checks) < len(self.ids):
@@ -98,10 +86,10 @@ class Work:
 
     def calls(self, cell: str, run: str, fill: int = FILLS[0]) -> list[dict[str, Any]]:
         """The calls that an example or a check makes, with lines of the cell. "": all checks."""
-        words: dict[str, Any] = {"examples": [run], "only": []}
-        if not run or run in self.ids:
-            words = {"only": [run] if run else None}
-        events = self.observe(cell, traced=True, fill=fill, **words)
+        is_example = bool(run) and run not in self.ids
+        observed = {"examples": [run] * is_example, "traced": self.traced, "fill": fill}
+        only = self.ids if not run else [run] * (not is_example)
+        events = self.run(self.module(cell), observed, only)
         calls = [event for event in events if event["event"] == "call"]
         for call in calls:
             call["steps"] = [(self.places.get(step[0], 0), *step[1:]) for step in call["steps"]]
@@ -177,14 +165,23 @@ def is_due(card: dict[str, Any], day: str) -> bool:
 
 def due(root: Root) -> list[tuple[Entry, Exercise]]:
     """The exercises to ask about now: those that passed, unchanged since; the longest due first."""
-    day, rows = today(), []
-    records = progress.load(root)["lessons"]
+    chosen: dict[Entry, list[Exercise]] = {}
+    records, day = progress.load(root)["lessons"], today()
     for entry in root.lessons:
         cards = records.get(entry.name, {}).get("reviews", {})
-        names = {name for name, card in cards.items() if is_due(card, day)}
-        for exercise in right_exercises(entry, records[entry.name]) if names else ():
-            if exercise.id in names:
-                rows.append((cards[exercise.id].get("due", ""), entry, exercise))
+        if any(is_due(card, day) for card in cards.values()):
+            right = right_exercises(entry, records[entry.name])
+            chosen[entry] = [e for e in right if e.id in cards and is_due(cards[e.id], day)]
+    return select({entry: exercises for entry, exercises in chosen.items() if exercises})
+
+
+def select(chosen: dict[Entry, list[Exercise]]) -> list[tuple[Entry, Exercise]]:
+    """The exercises of a selection of lessons and exercises, the longest due first."""
+    rows = []
+    for entry, exercises in chosen.items():
+        cards = progress.record_of(entry).get("reviews", {})
+        for exercise in exercises or entry.declared.exercises:
+            rows.append((cards.get(exercise.id, {}).get("due", ""), entry, exercise))
     return [(entry, exercise) for _, entry, exercise in sorted(rows, key=lambda row: row[0])]
 
 
@@ -318,16 +315,6 @@ def ask(entry: Entry, exercise: Exercise, kinds: Counter[str] | None = None) -> 
     kinds[question.kind] += 1
     file = entry.relative(source.path) + f" cell {cell.number}" * source.is_notebook
     return Asked(entry, exercise, question, file, cell, card)
-
-
-def select(chosen: dict[Entry, list[Exercise]]) -> list[tuple[Entry, Exercise]]:
-    """The exercises of a selection of lessons and exercises, the one that is due first first."""
-    rows = []
-    for entry, exercises in chosen.items():
-        cards = progress.record_of(entry).get("reviews", {})
-        for exercise in exercises or entry.declared.exercises:
-            rows.append((cards.get(exercise.id, {}).get("due", ""), entry, exercise))
-    return [(entry, exercise) for _, entry, exercise in sorted(rows, key=lambda row: row[0])]
 
 
 def session(chosen: Sequence[tuple[Entry, Exercise]]) -> Iterator[Asked]:

@@ -187,7 +187,8 @@ def prepare_runs(
 
     def run(text: str, observed: dict[str, Any], only: Sequence[str] = ids) -> list[Event]:
         texts = test.texts | {str(entry.module_path): text}
-        words = {"texts": texts, "observed": observed, "ids": list(only)}
+        seen = observed | {"file": str(entry.module_path)}
+        words = {"texts": texts, "observed": seen, "ids": list(only)}
         return list(process.run(request | words, _patience(test)))
 
     return test, run
