@@ -184,7 +184,7 @@ class Code:
                 continue
             parts = [node] if isinstance(node, ast.Raise) else [node, *parts_of(node)]
             for part in parts:
-                for change in [*changes(part, text), *other_names(part, function, text)]:
+                for change in [*changes(part, text), *more_changes(part, function, text)]:
                     version = self._version(line, text, change)
                     if version and version.cell not in seen:
                         versions.setdefault((line, version.text), version)
@@ -226,19 +226,26 @@ def parts_of(node: ast.stmt) -> list[ast.expr | ast.keyword | ast.arg]:
     return [part for part in todo if isinstance(part, ast.expr | ast.keyword | ast.arg)]
 
 
-def other_names(node: ast.AST, function: ast.FunctionDef, text: CellText) -> Iterator[Change]:
-    """The neighbours of a name among the function's variables, which could be taken for it."""
+def more_changes(node: ast.AST, function: ast.FunctionDef, text: CellText) -> Iterator[Change]:
+    """Two more mistakes: a call that is left out, f(x) -> x; and the neighbour of a name among the
+    function's variables.
+    """
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        if not isinstance(node.args[0], ast.Starred | ast.GeneratorExp):
+            yield (*text.span(node), f"({text.of(node.args[0])})")
     if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
         return
     inner = {part for n in ast.walk(function) if isinstance(n, SCOPES) for part in ast.walk(n)}
-    bound = [n for n in ast.walk(function) if isinstance(n, ast.arg | ast.Name) and n not in inner]
-    bound.sort(key=lambda n: (n.lineno, n.col_offset))
-    is_load = [isinstance(getattr(n, "ctx", None), ast.Load) for n in bound]
-    found = [getattr(n, "arg", getattr(n, "id", "")) for n, load in zip(bound, is_load) if not load]
-    names = [name for name in dict.fromkeys(found) if name not in ("self", "_")]
+    names: dict[str, tuple[int, int]] = {}
+    for n in ast.walk(function):
+        if isinstance(n, ast.arg) or isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
+            name, place = n.arg if isinstance(n, ast.arg) else n.id, (n.lineno, n.col_offset)
+            if name not in ("self", "_") and n not in inner:
+                names[name] = min(place, names.get(name, place))
+    order = sorted(names, key=names.__getitem__)
     if node.id in names:
-        at = names.index(node.id)
-        for name in {*names[max(0, at - 1) : at + 2]} - {node.id}:
+        at = order.index(node.id)
+        for name in (*order[max(0, at - 1) : at], *order[at + 1 : at + 2]):
             yield (*text.span(node), name)
 
 
@@ -283,10 +290,11 @@ def core(message: str) -> str:
 
 
 def is_deducible(message: str) -> bool:
-    """Whether a reader can work out a message: its numbers are short, or the input is shown."""
+    """Whether a reader can work out a message: its numbers are short, or are those of the input."""
     given, _, found = core(message).partition("yours")
-    is_short = not re.search(r"\d\.\d{3}", found or given)
-    return "largest difference" not in message and (is_short or "[" in given.split("should")[0])
+    known, long = numbers_of(given), re.findall(r"-?\d+\.\d{3,}", found or given)
+    is_known = all(any(alike(n, str(one)) for one in known) for n in long) if found else not long
+    return "largest difference" not in message and is_known
 
 
 def names_in(text: str, length: int) -> set[str]:
