@@ -447,7 +447,7 @@ def all_results(lesson: str, left_out: int, key: str | None = None, asked: int =
     lines = [Pieces([Text(f"{more}all results:", "dim"), opens])]
     if asked:
         hidden = f"Not shown yet: {count(asked, 'result')}. To predict first:"
-        lines.insert(0, Pieces([Text(hidden, "dim"), f"tito test {lesson} --predict"]))
+        lines.insert(0, Pieces([Text(hidden, "dim"), f"tito watch {lesson}"]))
     return Group(*lines, Text())
 
 

@@ -32,8 +32,6 @@ from tito.cli.learner.show import needed, show_report, show_results
 from tito.errors import MachineError, TitoError, UsageError, WorkError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from tito.lesson.course import Entry, Root
 
 KEEP = ("script", "notebook")
@@ -44,9 +42,6 @@ Keyword = Annotated[
         metavar="NAME",
         help="Run one exercise, or only the checks whose names contain NAME.",
     ),
-]
-Predict = Annotated[
-    bool, typer.Option("--predict", help="Ask what you expect before a result is shown.")
 ]
 
 
@@ -217,7 +212,6 @@ def test(
     module: Module = None,
     all_: All = False,
     keyword: Keyword = None,
-    predict: Predict = False,
     json: Json = False,
 ) -> None:
     """Export a lesson and run its checks. Show what is right, what is wrong, and why.
@@ -245,7 +239,7 @@ def test(
             report = runner.test_lesson(entry, checks, process, on_checks, on_slow)
             verdicts.append(report.verdict)
             if not json:
-                show_report(entry, report, one, ask=_ask_prediction if predict else None)
+                show_report(entry, report, one)
     if json:
         echo_json([verdict.as_json() for verdict in verdicts])
     elif len(verdicts) > 1:
@@ -253,11 +247,6 @@ def test(
     show_due(root, json)
     if not all(verdict.selection_passed for verdict in verdicts):
         raise typer.Exit(1)
-
-
-def _ask_prediction(question: "RenderableType") -> str | None:
-    echo(question)
-    return ask_line("your prediction? (enter to see) ")
 
 
 @app.command()
