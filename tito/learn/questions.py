@@ -354,12 +354,9 @@ class Results:
         change = f"changed:\n  - {old}\n  + {version.text}"
         change = change if version.text else f"left out:\n  - {old}"
         text = text.replace("{change}", f"Line {at} is {change}").replace("{at}", str(at))
-        known: dict[str, Any] = {
-            "mark": at,
-            "code": self.code.shown(version.line),
-            "cell": version.cell,
-        }
-        return Question(self.code.exercise.id, kind, text, answer, **(known | more))
+        code = self.code.shown(version.line)
+        known: dict[str, Any] = {"mark": at, "code": code, "cell": version.cell} | more
+        return Question(self.code.exercise.id, kind, text, answer, **known)
 
     def caught(self) -> Iterator[Question]:
         """A line is changed. Which check fails? The others pass, and fail by another change."""
@@ -444,12 +441,9 @@ class Results:
 
     def says(self) -> Iterator[Question]:
         """A line is changed. What does the first check that fails say?"""
-        said = {
-            version: core(ran.checks[ran.failed[0]][1]) for version, ran in self.ran if ran.failed
-        }
-        said = {
-            v: text for v, text in said.items() if 20 <= len(text) <= 160 and " at 0x" not in text
-        }
+        said = {v: core(ran.checks[ran.failed[0]][1]) for v, ran in self.ran if ran.failed}
+        clear = [v for v, text in said.items() if 20 <= len(text) <= 160 and " at 0x" not in text]
+        said = {version: said[version] for version in clear}
         for version, after in self.ran:
             answer, others = said.get(version, ""), list[str]()
             if not answer or not is_deducible(answer) or self.is_told(version, answer):
@@ -469,9 +463,7 @@ class Results:
         for line in self.code.own:
             answer = self.code.old(line)
             rows = [row for row in self.ran if row[0].line == line and row[1].failed]
-            is_long = len(answer) > LONGEST_LINE or isinstance(
-                self.code.statements[line], ast.Raise
-            )
+            is_long = len(answer) > LONGEST_LINE or answer.startswith("raise ")
             if not rows or is_long or not WORK.search(answer):
                 continue
             wrong = {ran.messages[0]: v.text for v, ran in rows if ran.messages and v.text}
@@ -485,28 +477,28 @@ class Results:
 
     def shape(self) -> Iterator[Question]:
         """What is the shape of a variable, or of the result, for arguments of these shapes?"""
-        seen = set()
+        shapes: dict[tuple[int, str, str], set[str]] = {}
         for call in self.calls:
             found = [f for f in self.code.functions if f.name == call["function"]]
             told, lengths = told_arguments(call)
-            last = {(line, name): shape for line, name, _, shape in call["steps"] if shape}
             if len(found) != 1 or len(lengths - {1}) < 3 or VALUES.search(ast.unparse(found[0])):
                 continue
-            said = tuple(
-                f"line {self.code.at(n)}: {name or 'the result'} has shape {told_shape(s)}"
-                for (n, name), s in last.items()
-            )
+            last = {(line, name): shape for line, name, _, shape in call["steps"] if shape}
             for (line, name), shape in last.items():
-                answer, place = told_shape(shape), (line, name, told)
-                is_plain = len(set(shape)) < 2 or answer[1:-1] in told
-                if line in self.code.own and place not in seen and not is_plain:
-                    seen.add(place)
-                    what = f"{name} after line {{at}}" if name else "the result"
-                    text = (
-                        f"{call['function']} is called with {told}.\nWhat is the shape of {what}?"
-                    )
-                    version = Version(line, "", "")
-                    yield self.asked("shape", text, version, answer, reasons=said)
+                text = f"{call['function']} is called with {told}.\nWhat is the shape of "
+                shapes.setdefault((line, name, text), set()).add(told_shape(shape))
+        for (line, name, text), answers in shapes.items():
+            answer = min(answers)
+            is_plain = len(set(numbers_of(answer))) < 2 or answer[1:-1] in text
+            if line in self.code.own and len(answers) == 1 and not is_plain:
+                said = [
+                    f"{other or 'the result'} has shape {min(known)} after line {self.code.at(n)}"
+                    for (n, other, same), known in shapes.items()
+                    if same == text
+                ]
+                text += f"{name} after line {{at}}?" if name else "the result?"
+                version = Version(line, "", "")
+                yield self.asked("shape", text, version, answer, reasons=tuple(said))
 
 
 def added_numbers(new: str, old: str) -> set[float]:
