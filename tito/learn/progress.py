@@ -75,7 +75,8 @@ def _is_sound(data: Any) -> bool:
     """Whether `data` has the shape that this file describes, so that no reader stumbles."""
 
     return (
-        _has_kinds(data, lessons=dict, milestones=dict)
+        _has_kinds(data, lessons=dict, milestones=dict, review=dict)
+        and all(_has_kinds(record, day=str) for record in data.get("review", {}).values())
         and "lessons" in data
         and all(
             _has_kinds(record, when=str, verdict=str, measured=dict, code=str)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 from time import perf_counter
 from typing import Any
 
@@ -28,6 +28,7 @@ QUICK, MOST_VERSIONS = 14, 40  # changes that are tried for one question, and fo
 SECONDS = 2.0  # a check may take
 PATIENCE = 30  # seconds that the versions of slow code may take together
 FILLS = (7, 0)  # what fresh memory holds in the two runs
+NOTHING = 30  # days until code without a question is looked at again
 REMEMBERED = 20  # questions that are not asked again soon
 
 
@@ -245,7 +246,7 @@ class Asked:
             work = Work(self.entry, self.exercise, process)
             if work.cell.source != self.cell.source:
                 raise Edited
-            right = question.is_right(typed)
+            right = typed != "?" and question.kind != "missing" and question.is_right(typed)
             if question.kind == "missing" and typed != "?":
                 cell = work.code.with_line(question.mark - self.cell.line + 1, typed)
                 ran = work.ran(cell, FILLS[0])
@@ -265,8 +266,9 @@ class Asked:
             cards = record.setdefault("reviews", {})
             if cards.get(self.exercise.id, {}) != self.card:
                 return None
-            before = self.card.get("card")
-            card = fsrs.Card.from_dict(before) if before else fsrs.Card(1, due=moment)
+            card = fsrs.Card(1, due=moment)
+            with suppress(KeyError, TypeError, ValueError):  # the first answer, or a damaged card
+                card = fsrs.Card.from_dict(self.card["card"])
             if card.last_review and card.last_review > moment:  # the clock was set back
                 card.last_review = moment
             rating = fsrs.Rating.Good if is_right else fsrs.Rating.Again
@@ -310,6 +312,10 @@ def ask(entry: Entry, exercise: Exercise, kinds: Counter[str] | None = None) -> 
             found = fresh
             break
     if not found or not cell:
+        with progress.change(entry.root, entry.name) as record:
+            later = datetime.now().date() + timedelta(NOTHING)
+            days = {"since": today(), "due": later.isoformat()}
+            record.setdefault("reviews", {})[exercise.id] = card | days
         return None
     question = min(found, key=lambda question: kinds[question.kind])
     kinds[question.kind] += 1

@@ -13,17 +13,6 @@ from tito.learn import observe, progress, review
 from tito.learn.questions import Code, Question, alike, core
 from tito.lesson import cells
 
-LONGER = """\
-def double(x):
-    \"\"\"Twice `x`.
-
-    >>> double(2)
-    4
-    \"\"\"
-    ### BEGIN SOLUTION
-    twice = x + x
-    return twice
-"""
 SCALED = """\
     factor = 2
     if factor == 2:
@@ -197,6 +186,21 @@ def test_a_clock_that_was_set_back_makes_questions_due(entry, monkeypatch):
     assert double(entry) not in [exercise for _, exercise in review.due(entry.root)]
 
 
+def test_code_without_a_question_is_not_due_every_day(entry, monkeypatch):
+    verdict_on(entry)
+    set_day(monkeypatch, 1)
+    monkeypatch.setattr(review, "questions", lambda *words: [])
+    assert review.ask(entry, double(entry)) is None
+    assert double(entry) not in [exercise for _, exercise in review.due(entry.root)]
+
+
+def test_a_damaged_card_begins_anew(entry):
+    verdict_on(entry)
+    with progress.change(entry.root, entry.name) as record:
+        record["reviews"]["numbers-double"]["card"] = {"state": "?"}
+    assert review.ask(entry, double(entry)).answer("?").days == 1
+
+
 def test_two_terminals_count_one_answer(entry):
     verdict_on(entry)
     first, second = (review.ask(entry, double(entry)) for _ in range(2))
@@ -230,6 +234,7 @@ def test_the_checks_judge_a_typed_line(entry):
     assert not wrong.is_right
     assert "double(2) should be 4, yours is 2" in wrong.said
     assert ("2" in [step.other for step in wrong.steps]) and wrong.days == 1
+    assert not answer("?").is_right
     assert not answer("raise SystemExit").is_right
     assert not answer("while True: pass").is_right
 
