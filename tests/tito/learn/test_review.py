@@ -1,10 +1,14 @@
 """tito/learn/review.py, questions.py and observe.py: questions about a learner's own code."""
 
 import json
+import os
+import sys
+import time
 from collections import Counter
 from datetime import datetime, timedelta
 
 import commands
+import pexpect
 import pytest
 from small_course import edit, solve, verdict_on
 
@@ -299,3 +303,49 @@ def test_texts_that_look_the_same_are_one_answer():
     assert core("f(2) should be 4, yours is 2: did you square?") == "f(2) should be 4, yours is 2"
     typed = Question("e", "shape", "?", "(2, 3)", ())
     assert typed.is_right("2,3") and typed.is_right("(2, 3)") and not typed.is_right("(3, 2)")
+
+
+def in_terminal(entry, *words):
+    return pexpect.spawn(
+        sys.executable,
+        ["-m", "tito", *words],
+        cwd=entry.root.path,
+        encoding="utf-8",
+        timeout=60,
+        dimensions=(40, 60),
+        env=os.environ | {"TERM": "xterm-256color", "DISPLAY": "", "WAYLAND_DISPLAY": ""},
+    )
+
+
+def test_a_question_is_asked_answered_and_shown_in_a_narrow_terminal(entry):
+    verdict_on(entry)
+    terminal = in_terminal(entry, "review", "numbers-double")
+    terminal.expect("numbers-double")
+    terminal.expect(r"q: end\): ")
+    terminal.sendline("z")  # no answer: it asks again
+    terminal.expect(r"q: end\): ")
+    terminal.sendline("?")
+    terminal.expect("The answer: ")
+    terminal.expect("your code")
+    terminal.expect("comes.*tomorrow")
+    terminal.expect(r"q: end\): ")
+    terminal.sendline("o")
+    terminal.expect("No browser opens here")
+    terminal.expect(r"q: end\): ")
+    terminal.sendline("")
+    terminal.expect(pexpect.EOF)
+    assert card(entry)["card"]
+
+
+def test_watch_offers_a_question_when_the_lesson_has_passed(entry):
+    terminal = in_terminal(entry, "watch", "numbers")
+    terminal.expect("r a question about your code")
+    time.sleep(0.5)
+    terminal.send("r")
+    terminal.expect(r"\? shows it\) ")
+    terminal.send("?\r")
+    terminal.expect("The answer: ")
+    terminal.expect("tomorrow")
+    time.sleep(0.5)
+    terminal.send("q")
+    terminal.expect(pexpect.EOF)
