@@ -286,7 +286,7 @@ def core(message: str) -> str:
     """A check's message without its guess at the cause: up to the part that says what is yours."""
     parts = re.split(r"((?<!Error): (?=[a-z])|\. (?=[A-Z]))", message)
     said = [n for n, part in enumerate(parts) if re.search(r"\b(yours?|still|gives?)\b", part)]
-    return "".join(parts[: said[0] + 1]) if said else parts[0]
+    return "".join(parts[: said[0] + 1]) if said else parts[0] if len(parts[0]) > 50 else message
 
 
 def is_deducible(message: str) -> bool:
@@ -298,9 +298,9 @@ def is_deducible(message: str) -> bool:
 
 
 def names_in(text: str, length: int) -> set[str]:
-    """The words of a text that have an underscore, or else the beginnings of its words."""
+    """The words of a text that tell it from others, or else the beginnings of its words."""
     if not length:
-        return set(re.findall(r"\w+_\w+", text))
+        return set(re.findall(r"\w+_\w+|[A-Za-z]{6,}", text))
     return {word.lower()[:length] for word in re.findall(r"[A-Za-z]{3,}", text)}
 
 
@@ -388,8 +388,11 @@ class Results:
                 answer, others = after.values[n] or "", [usual or ""]
                 new = added_numbers(version.text, self.code.old(version.line))
                 is_told = answer in {f"{number:g}" for number in new}
-                is_copy = re.fullmatch(r"return \w+", version.text)  # of another variable
-                if answer not in results or alike(answer, others[0]) or is_told or is_copy:
+                is_told |= bool(re.fullmatch(r"return \w+", version.text))
+                function = self.code.function(version.line)
+                if not function or not (function.col_offset or function.name in program):
+                    continue  # what the program calls is not shown
+                if answer not in results or alike(answer, others[0]) or is_told:
                     continue
                 for other in results:
                     if not any(alike(other, known) for known in [answer, *others]):
