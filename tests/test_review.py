@@ -21,7 +21,15 @@ ROOT = course.open_root(Path(__file__).resolve().parents[1])
 LESSONS = [entry.name for entry in ROOT.lessons if entry.declared.exercises]
 ENOUGH = 3  # questions about an exercise
 SHARE = 0.97  # of the exercises have as many
-FEW = {"backprop-by-hand", "data-tensor-dataset"}  # the others: too little to change
+FEW = {  # the others: one line with too little to change, or long numbers
+    "backprop-by-hand",
+    "data-tensor-dataset",
+    "tokenization-to-bytes",
+    "tokenization-from-bytes",
+    "embeddings-rnn-step",
+    "differentiation-hessian",
+    "quantization-size",
+}
 
 
 def test_nearly_every_exercise_has_three_questions():

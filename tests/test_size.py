@@ -30,11 +30,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (37400, 28000),
+    "lines of tito": (38700, 28000),
     "lines of tito/grading": (15900, 12000),
-    "lines of tito/learn": (6600, 5000),
+    "lines of tito/learn": (7700, 5000),
     "lines of tito/book": (2600, 2600),
-    "lines of tests": (56700, 46000),
+    "lines of tests": (57200, 46000),
     "functions over 40 lines": (4, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),

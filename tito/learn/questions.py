@@ -29,7 +29,7 @@ from tito.lesson import cells
 from tito.lesson.changes import CellText, Change, changes
 from tito.lesson.lesson_format import Exercise, indent_of
 
-LONGEST, LONGEST_LINE = 60, 70  # letters of an answer, and of a line to remember
+LONGEST, LONGEST_LINE = 60, 84  # letters of an answer, and of a line to remember
 MOST_EXAMPLES, MOST_OF_LINE = 4, 3  # examples that run; questions of a kind about a line
 ENOUGH = 4  # questions about an exercise
 KINDS = ("caught", "changed", "blame", "shape", "missing", "says")  # the best first
@@ -284,9 +284,12 @@ def alike(a: str, b: str) -> bool:
 
 def core(message: str) -> str:
     """A check's message without its guess at the cause: up to the part that says what is yours."""
-    parts = re.split(r"((?<!Error): (?=[a-z])|\. (?=[A-Z]))", message)
-    said = [n for n, part in enumerate(parts) if re.search(r"\b(yours?|still|gives?)\b", part)]
-    return "".join(parts[: said[0] + 1]) if said else parts[0] if len(parts[0]) > 50 else message
+    parts = re.split(r"(: (?=[a-z])|\. (?=[A-Z]))", message)
+    words = re.compile(r"\b(yours?|still|gives?)\b", re.IGNORECASE)
+    end = next((n for n, part in enumerate(parts) if words.search(part)), -1)
+    if end < 0:
+        return parts[0] if len(parts[0]) > 50 else message
+    return "".join(parts[: end + (3 if re.search(r"raises \w+Error$", parts[end]) else 1)])
 
 
 def is_deducible(message: str) -> bool:
@@ -364,13 +367,13 @@ class Results:
         for version, after in self.ran:
             ever = Counter(id for _, ran in self.near(version.line) for id in ran.failed)
             passed = [id for id in after.checks if id in ever and id not in after.failed]
-            is_clear = 1 <= len(after.failed) <= 2 and len(after.messages) == len(after.failed)
+            is_clear = len(after.failed) == len(after.messages) == 1
             if not is_clear or len(passed) < 2 or "yours raises" in after.messages[0]:
                 continue
             others = " ".join(self.code.old(n) for n in self.code.own if n != version.line)
             line = f"{self.code.old(version.line)} {version.text}"
             seen, failed = names_in(line, 5) - names_in(others, 5), after.failed[0]
-            told = [id for id in [failed, *passed] if names_in(check_names[id], 5) & seen]
+            told = [id for id in (failed, *passed) if names_in(check_names[id], 5) & seen]
             # The check that fails most often would be guessed.
             if told != [failed] and ever[failed] < max(ever.values()):
                 answer, said = check_names[failed], f"The check says: {after.messages[0]}"
