@@ -34,7 +34,8 @@ MOST_EXAMPLES, MOST_OF_LINE = 4, 3  # examples that run; questions of a kind abo
 ENOUGH = 4  # questions about an exercise
 KINDS = ("caught", "changed", "blame", "shape", "missing", "says")  # the best first
 NONSENSE = re.compile(
-    r"(Type|Attribute|Name|UnboundLocal|Key|Recursion)Error|still running|truth value|only integers"
+    r"(Type|Attribute|Name|UnboundLocal|Key|Recursion)Error|still running|truth value|"
+    r"only integers| at 0x"
 )
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 WORK = re.compile(r"[-+*/@%<>\[]|\w\([^()]|\b(in|is|and|or|not)\b")  # in a line to remember
@@ -419,7 +420,7 @@ class Results:
         for version, after in self.ran:
             message = next(iter(after.messages), "")
             is_clear = 30 <= len(core(message)) <= 300 and is_deducible(message)
-            if not is_clear or " at 0x" in message:
+            if not is_clear:
                 continue
             others, answer = dict[str, bool](), self.place(version)  # {change: whether likely}
             for other, ran in self.near(version.line):
