@@ -30,16 +30,16 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (38300, 28000),
-    "lines of tito/grading": (15500, 12000),
-    "lines of tito/learn": (6600, 5000),
+    "lines of tito": (39700, 28000),
+    "lines of tito/grading": (15600, 12000),
+    "lines of tito/learn": (7700, 5000),
     "lines of tito/book": (2600, 2600),
     "lines of tests": (58500, 46000),
     "functions over 40 lines": (6, 30),
     "functions over 6 parameters": (1, 15),
     "untyped functions": (0, 0),
     "modules over 600 lines": (0, 3),
-    "commands": (32, 33),
+    "commands": (33, 33),
     "parameters of commands": (110, 110),
     "attributes of Tensor": (61, 90),
 }

@@ -159,6 +159,24 @@ def fold(text: str, stream: TextIO, indent: int = 0) -> str:
     return views.folded(text, shutil.get_terminal_size().columns, indent)
 
 
+def ask_line(words: str) -> str | None:
+    """What the learner types; None at the end of the input."""
+    try:
+        return input(words).strip()
+    except EOFError:
+        return None
+
+
+def show_due(root: Root, silent: bool = False) -> None:
+    """Say once a day how many questions about the learner's code are due."""
+    from tito.learn import review
+
+    if not silent and (count := review.reminder(root)):
+        from tito.views.review import due
+
+        echo(due(count))
+
+
 def echo_json(values: Any) -> None:
     import json
 

@@ -11,7 +11,6 @@ import typer
 from tito.cli.app import (
     Json,
     Lessons,
-    Module,
     Tasks,
     app,
     commands,
@@ -32,7 +31,7 @@ Jobs = Annotated[
 
 
 @app.command()
-def check(words: Tasks = None, module: Module = None, json: Json = False, jobs: Jobs = 2) -> None:
+def check(words: Tasks = None, json: Json = False, jobs: Jobs = 2) -> None:
     """For authors: verify that a lesson's checks accept right code and reject wrong code.
 
     Of a whole lesson, it also verifies form, grading, examples and that the package is up to date.
@@ -48,8 +47,8 @@ def check(words: Tasks = None, module: Module = None, json: Json = False, jobs: 
         raise UsageError(
             f"{course.path} is a workspace; its lessons have no solutions.", "Run it in the course."
         )
-    selection = select_tasks(course, words, module, not (words or module))
-    tracks = [] if words or module else list(chapter_size.tracks(course))
+    selection = select_tasks(course, words, None, not words)
+    tracks = [] if words else list(chapter_size.tracks(course))
     with progress_bar(not json) as report:
         findings = list(checking.check_all(selection, jobs, report))
     if json:

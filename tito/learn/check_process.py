@@ -5,9 +5,9 @@ answer is a line of JSON for each event. The fork imports the package of one roo
 runs each check within its time limit, or the demonstrations from top to bottom. The verdict
 is decided by `verdict.py`, in the process that started this one.
 
-Events: "started" with the fork's pid; "import failed"; those of `run_checks.py`; "demonstration" as
-one begins, and "shown", "stopped" or "slow" when it ends; "done" when the fork came to its own end;
-and "ended" with its exit code.
+Events: "started" with the fork's pid; "import failed"; those of `run_checks.py` and `observe.py`;
+"demonstration" as one begins, and "shown", "stopped" or "slow" when it ends; "done" when the fork
+came to its own end; and "ended" with its exit code.
 """
 
 import ast
@@ -263,6 +263,11 @@ def answer(request: Request, emit: Emit) -> None:
         names = vars(module)
         if request["demonstrations"]:
             _run_demonstrations(request, names, emit)
+        elif observed := request["observed"]:
+            from tito.learn import observe
+
+            with observe.observing(observed, module, limited, emit):
+                _run_suites(request, names, finder, emit)
         else:
             _run_suites(request, names, finder, emit)
     emit({"event": "done"})

@@ -91,14 +91,17 @@ def save_prediction(entry: Entry, question: str, answer: str) -> None:
     refresh(entry)
 
 
-def open_page(path: Path) -> bool:
-    """Open a page in a browser that has a window. Returns whether there is such a browser."""
+def open_page(path: Path, anchor: str = "") -> bool:
+    """Open a page in a browser that has a window. Returns whether there is such a browser.
+
+    anchor  the id of the element to begin at
+    """
     import webbrowser
 
     if sys.platform.startswith("linux") and not any(map(os.environ.get, DISPLAYS)):
         return False  # a browser for terminals would take this one
     try:
-        return webbrowser.open(path.as_uri())
+        return webbrowser.open(path.as_uri() + f"#{anchor}" * bool(anchor))
     except (webbrowser.Error, OSError):
         return False
 

@@ -9,9 +9,11 @@ code.
              "below": {lesson that it needs: hash of what that exports}},
     "parts": {exercise: {"code": its hash, "checks": {id: status}}},     tested by itself since then
     "predictions": {question: the learner's answer},
+    "reviews": {exercise: when to ask about it again, see `review.py`},
     "seen": [demonstration whose result the learner has seen: its place in the chapter],
     "pair": {"script": sha256, "notebook": sha256}}},              when both last agreed
- "milestones": {"xor": {"when", "verdict", "seed", "measured": {name: number}, "seconds", "code"}}}
+ "milestones": {"xor": {"when", "verdict", "seed", "measured": {name: number}, "seconds", "code"}},
+ "review": {"reminder": {"day": the last on which it was said that questions are due}}}
 """
 
 import hashlib
@@ -19,14 +21,14 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from tito import files
 from tito.errors import MachineError, Notice
 from tito.lesson import cells
 from tito.lesson.course import Entry, Root
-from tito.lesson.lesson_format import Lesson
+from tito.lesson.lesson_format import Exercise, Lesson
 
 
 def now() -> str:
@@ -73,7 +75,8 @@ def _is_sound(data: Any) -> bool:
     """Whether `data` has the shape that this file describes, so that no reader stumbles."""
 
     return (
-        _has_kinds(data, lessons=dict, milestones=dict)
+        _has_kinds(data, lessons=dict, milestones=dict, review=dict)
+        and all(_has_kinds(record, day=str) for record in data.get("review", {}).values())
         and "lessons" in data
         and all(
             _has_kinds(record, when=str, verdict=str, measured=dict, code=str)
@@ -86,7 +89,7 @@ def _is_sound(data: Any) -> bool:
 
 def _is_sound_lesson(record: Any) -> bool:
     kinds = {"started": str, "seen": list}
-    kinds |= dict.fromkeys(("hints_shown", "parts", "last", "pair", "predictions"), dict)
+    kinds |= dict.fromkeys(("hints_shown", "parts", "last", "pair", "predictions", "reviews"), dict)
     if not _has_kinds(record, **kinds):
         return False
     last = record.get("last", {})
@@ -96,6 +99,10 @@ def _is_sound_lesson(record: Any) -> bool:
         all(isinstance(answer, str) for answer in record.get("predictions", {}).values())
         and all(isinstance(numbers, list) for numbers in record.get("hints_shown", {}).values())
         and all(_has_kinds(p, code=str, checks=dict) for p in record.get("parts", {}).values())
+        and all(
+            _has_kinds(card, since=str, due=str, card=dict, asked=list)
+            for card in record.get("reviews", {}).values()
+        )
         and _has_kinds(last, **of_last)
         and (not last or last.keys() >= {"when", "code", "verdict", "points", "checks"})
     )
@@ -153,6 +160,21 @@ def last_checks(record: dict[str, Any]) -> dict[str, str]:
     for part in record.get("parts", {}).values():
         checks |= part.get("checks", {})
     return checks
+
+
+def is_right(exercise: Exercise, checks: dict[str, str]) -> bool:
+    """Whether the visible checks of an exercise that earn points passed, by their statuses."""
+    counted = [check for check in exercise.checks if check.points and not check.hidden]
+    return all(checks.get(check.id) == "passed" for check in counted)
+
+
+def expect_reviews(record: dict[str, Any], lesson: Lesson) -> None:
+    """Let questions about each exercise that has passed be due the day after."""
+    today, checks = datetime.now().date(), last_checks(record)
+    for exercise in lesson.exercises:
+        if is_right(exercise, checks):
+            days = {"since": today.isoformat(), "due": (today + timedelta(1)).isoformat()}
+            record.setdefault("reviews", {}).setdefault(exercise.id, days)
 
 
 def tested_code(record: dict[str, Any]) -> dict[str, str]:

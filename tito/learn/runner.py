@@ -4,7 +4,7 @@ import ast
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -171,6 +171,29 @@ def test_checks(
     return verdict
 
 
+def prepare_runs(
+    entry: Entry, ids: Sequence[str], seconds: float, process: Process
+) -> tuple[LessonTest, Callable[..., list[Event]]]:
+    """A lesson as it is in the learner's file, and a function that runs these checks on another
+    text of its module; it takes what to observe (see `observe.py`), and perhaps other checks, and
+    returns the events. Nothing is recorded.
+
+    Raises WorkError where the lesson cannot be tested.
+    """
+    test = _prepare(entry, progress.record_of(entry), seconds)
+    if isinstance(test, Verdict):
+        raise WorkError(test.reason, test.remedy)
+    request = _request(test) | {"preload": True}
+
+    def run(text: str, observed: dict[str, Any], only: Sequence[str] = ids) -> list[Event]:
+        texts = test.texts | {str(entry.module_path): text}
+        seen = observed | {"file": str(entry.module_path)}
+        words = {"texts": texts, "observed": seen, "ids": list(only)}
+        return list(process.run(request | words, _patience(test)))
+
+    return test, run
+
+
 def _running(process: Process | None) -> AbstractContextManager[Process]:
     return nullcontext(process) if process else Process()
 
@@ -301,6 +324,7 @@ def _request(test: LessonTest) -> dict[str, Any]:
         "draws": False,
         "preload": False,
         "left_out": {},
+        "observed": {},
         "seconds": test.seconds,
         "demonstration_seconds": DEMONSTRATION_SECONDS,
     }
@@ -490,6 +514,7 @@ def _record(report: LessonReport) -> None:
                 "exercises": progress.exercise_hashes(entry, source),
                 "below": below,
             }
+            progress.expect_reviews(record, entry.declared)
         elif record.get("last", {}).get("code") == code:
             # The fault is elsewhere, in an earlier lesson, say: this code is not known to pass any
             # more.
@@ -506,3 +531,4 @@ def _record_parts(entry: Entry, source: cells.Source, verdict: Verdict) -> None:
             if exercise.id in hashes and "not run" not in checks.values():
                 parts = record.setdefault("parts", {})
                 parts[exercise.id] = {"code": hashes[exercise.id], "checks": checks}
+        progress.expect_reviews(record, entry.declared)

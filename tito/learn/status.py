@@ -111,14 +111,7 @@ def row(entry: Entry, record: dict[str, Any]) -> LessonStatus:
         answers=entry.declared.written_answers(source) if source else {},
         given_up=entry.declared.given_up(source) if source else [],
         exercises=len(entry.declared.exercises),
-        right=sum(
-            all(
-                checks.get(check.id) == "passed"
-                for check in exercise.checks
-                if check.points and not check.hidden
-            )
-            for exercise in entry.declared.exercises
-        ),
+        right=sum(progress.is_right(exercise, checks) for exercise in entry.declared.exercises),
     )
 
 

@@ -1,7 +1,7 @@
 """Test a lesson at each save, in one process for all tests: NumPy is loaded once.
 
-In a terminal single keys work (h hint, p predict, l list, n next lesson, o open the page, q quit);
-elsewhere it only watches, until Ctrl-C.
+In a terminal single keys work (h hint, p predict, l list, n next lesson, o open the page, r review,
+q quit); elsewhere it only watches, until Ctrl-C.
 """
 
 import codecs
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from tito.errors import MachineError, TitoError
+from tito.errors import MachineError, TitoError, WorkError
 from tito.learn import lesson_page, notebook_sync, progress, runner, status
 from tito.learn.demonstrations import DemonstrationResult
 from tito.learn.process import Process, Superseded
@@ -34,8 +34,9 @@ from tito.views import report as report_views
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-KEYS = "hlnopq"
+KEYS = "hlnopqr"
 WORDS = "h hint  p predict  l list  n next  o page  q quit"
+REVIEW = "r a question about your code"
 CTRL_C, CTRL_Z = "\x03", "\x1a"
 ESCAPE = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]?|O.?|.)?")  # what arrow and function keys send
 LONGEST = 500  # letters of a prediction
@@ -215,6 +216,8 @@ class Watcher:
                 self.open_page()
             elif event == "p":
                 self.show_section()
+            elif event == "r":
+                self.review()
             elif event == "n":
                 following = status.following(self.entry)
                 if following and (leaves or self.passed):
@@ -276,7 +279,7 @@ class Watcher:
             + ("" if self.keyboard else " Ctrl-C ends it.")
         )
         if self.keyboard:
-            self.out(WORDS)
+            self.out(WORDS, *[REVIEW] * self.passed)
         return self._hashes_shown(before, report)
 
     def show_slow(self, check: CheckOutcome) -> None:
@@ -313,7 +316,7 @@ class Watcher:
         for predictions.
         """
         if not self.waiting:
-            self.out(report_views.NOTHING_TO_PREDICT)
+            self.out("There is nothing to predict now.")
             return
         number = report_views.next_question(self.waiting, progress.predictions(self.entry))
         heading = self.waiting[number].demonstration.heading
@@ -323,7 +326,25 @@ class Watcher:
         self.waiting = left + self.waiting[number:]
         self.show_waiting()
 
-    def ask(self, question: "RenderableType") -> str | None:
+    def review(self) -> None:
+        """Ask a question about the learner's code of this lesson."""
+        from tito.learn import review
+        from tito.views import review as review_views
+
+        chosen = review.select({self.entry: []})
+        asked = next(review.session(chosen), None) if self.keyboard else None
+        if not asked:
+            self.out(review_views.nothing(self.entry.name))
+            return
+        question = review_views.question(asked, 1, asked.question.kind != "missing")
+        typed, self.draft = self.ask(question, "your answer (? shows it) "), ""
+        with suppress(review.Edited, WorkError):  # the code is being written: another time
+            if typed and asked.is_answer(typed):
+                self.out(review_views.answer(asked, asked.answer(typed)))
+
+    def ask(
+        self, question: "RenderableType", prompt: str = "your prediction? (enter to see) "
+    ) -> str | None:
         """The learner's prediction, "" without one. A save comes first: then it is None, and the
         question waits for the next time, with what was typed.
         """
@@ -331,7 +352,7 @@ class Watcher:
         self.out(question)
         # first, or what is typed as soon as the prompt is there is lost
         self.keyboard.line, typed = self.draft, self.draft
-        sys.stdout.write(f"your prediction? (enter to see) {typed}")
+        sys.stdout.write(f"{prompt}{typed}")
         sys.stdout.flush()
         while True:
             event = self._next_event()

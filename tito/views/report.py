@@ -393,9 +393,6 @@ def tested_line(verdict: Verdict) -> Text:
 # What demonstrations show
 
 
-NOTHING_TO_PREDICT = "There is nothing to predict now."
-
-
 def section(heading: str, style: str = "bold") -> Text:
     """The section of the chapter whose demonstrations are shown next, or the title above all."""
     return Text(plain(heading), style)
@@ -469,7 +466,7 @@ def all_results(lesson: str, left_out: int, key: str | None = None, asked: int =
     lines = [Pieces([Text(f"{more}all results:", "dim"), opens])]
     if asked:
         hidden = f"Not shown yet: {count(asked, 'result')}. To predict first:"
-        lines.insert(0, Pieces([Text(hidden, "dim"), f"tito test {lesson} --predict"]))
+        lines.insert(0, Pieces([Text(hidden, "dim"), f"tito watch {lesson}"]))
     return Group(*lines, Text())
 
 

@@ -50,6 +50,7 @@ NAMES = sys.stdlib_module_names | {
     *(
         "click",
         "filelock",
+        "fsrs",
         "jinja2",
         "jupyterlab",
         "jupytext",
@@ -72,6 +73,7 @@ LEARNER = {
     "tito hint": ("work", [], "hint numbers", "What is a number plus itself?"),
     "tito word": ("work", [], "word", "to read about one: tito word"),
     "tito compare": ("done", [], "compare numbers-double", "twice = x + x"),
+    "tito review": ("done", [], "review numbers", "Answers"),
     "tito reset": ("done", [], "reset numbers", ".tito/backups/"),
     "tito undo": ("done", ["reset numbers"], "undo", "files that `tito reset` overwrote"),
     "tito skip": ("work", [], "skip numbers", "2 exercises given now"),

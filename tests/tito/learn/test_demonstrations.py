@@ -3,14 +3,13 @@ own code.
 """
 
 import json
-import subprocess
 import sys
 
 import pytest
 from commands import tito
 from small_course import edit, solve
 
-from tito.learn import demonstrations, lesson_page, progress, runner, workspace
+from tito.learn import demonstrations, lesson_page, runner, workspace
 from tito.learn.check_process import LETTERS, Screen
 from tito.views import report
 
@@ -235,7 +234,7 @@ def test_a_test_does_not_show_the_answer_to_a_question_and_says_where_everything
         for words in (
             "with your code",
             "two 2",
-            "Not shown yet: 2 results. To predict first: tito test numbers --predict",
+            "Not shown yet: 2 results. To predict first: tito watch numbers",
             "all results: tito read numbers",
             "1 exercise right",
             "Next to write: exercise numbers-triple",
@@ -260,28 +259,6 @@ def test_many_results_are_shown_in_the_chapters_order_over_several_tests(small_w
     assert "2 more results with the next test; all results: tito read numbers" in out
     out, _ = tito(small_workspace, "test", "numbers", code=1)
     assert "result 5" not in out and "result 6\n" in out and "result 7\n" in out
-
-
-def test_the_option_predict_asks_below_the_code_and_saves_the_answer(small_workspace, entry):
-    solve(entry, "numbers-double")
-    behind(entry, "double", ASKED)
-    first, second = (
-        subprocess.run(
-            [sys.executable, "-m", "tito", "test", "numbers", "--predict"],
-            cwd=small_workspace.path,
-            input="nine\n",
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-        ).stdout
-        for _ in range(2)
-    )
-    words = ('print("four becomes", double(4))', "Predict what four", "enter to see", "becomes 8")
-    at = [first.index(part) for part in words]
-    assert at == sorted(at) and "nothing to predict" not in first
-    assert "enter to see" not in second and "There is nothing to predict now." in second
-    record = progress.load(small_workspace)["lessons"]["numbers"]
-    assert list(record["predictions"].values()) == ["nine"]
 
 
 @pytest.mark.parametrize(

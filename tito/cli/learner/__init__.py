@@ -3,4 +3,4 @@
 Each command imports its modules itself.
 """
 
-from tito.cli.learner import lesson, milestone, workspace  # noqa: F401  each adds its commands
+from tito.cli.learner import lesson, milestone, review, workspace  # noqa: F401  each adds its commands

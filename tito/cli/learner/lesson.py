@@ -14,6 +14,7 @@ from tito.cli.app import (
     Module,
     Tasks,
     app,
+    ask_line,
     complain,
     current_lesson,
     current_root,
@@ -25,13 +26,12 @@ from tito.cli.app import (
     select_lesson,
     select_lessons,
     select_tasks,
+    show_due,
 )
 from tito.cli.learner.show import needed, show_report, show_results
 from tito.errors import MachineError, TitoError, UsageError, WorkError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from tito.lesson.course import Entry, Root
 
 KEEP = ("script", "notebook")
@@ -42,9 +42,6 @@ Keyword = Annotated[
         metavar="NAME",
         help="Run one exercise, or only the checks whose names contain NAME.",
     ),
-]
-Predict = Annotated[
-    bool, typer.Option("--predict", help="Ask what you expect before a result is shown.")
 ]
 
 
@@ -123,12 +120,13 @@ def status(json: Json = False) -> None:
 
     step = lesson_status.next_step(rows)
     echo(views.status(root, rows, step))
+    show_due(root)
     if not (step or root.is_course):
         from tito.learn import certificate, workspace
 
         asks = sys.stdin.isatty() and sys.stdout.isatty()
         if asks and workspace.learner_name(root) is None:
-            name = _ask("your name on the certificate? (enter: none) ")
+            name = ask_line("your name on the certificate? (enter: none) ")
             workspace.save_learner_name(root, name or "")
         is_written = certificate.write(root, rows)
         echo(views.certificate(link(root, certificate.NAME), is_written))
@@ -195,7 +193,7 @@ def read(lesson: Lesson = None) -> None:
 @app.command()
 def watch(lesson: Lesson = None) -> None:
     """Test a lesson each time you save. Keys: h hint, p predict, l list, n next
-    lesson, o open the page, q quit.
+    lesson, o open the page, r review, q quit.
 
     Example: tito watch tensor
     """
@@ -214,7 +212,6 @@ def test(
     module: Module = None,
     all_: All = False,
     keyword: Keyword = None,
-    predict: Predict = False,
     json: Json = False,
 ) -> None:
     """Export a lesson and run its checks. Show what is right, what is wrong, and why.
@@ -242,26 +239,14 @@ def test(
             report = runner.test_lesson(entry, checks, process, on_checks, on_slow)
             verdicts.append(report.verdict)
             if not json:
-                show_report(entry, report, one, ask=_ask_prediction if predict else None)
+                show_report(entry, report, one)
     if json:
         echo_json([verdict.as_json() for verdict in verdicts])
     elif len(verdicts) > 1:
         echo(report_views.totals(verdicts))
+    show_due(root, json)
     if not all(verdict.selection_passed for verdict in verdicts):
         raise typer.Exit(1)
-
-
-def _ask_prediction(question: "RenderableType") -> str | None:
-    echo(question)
-    return _ask("your prediction? (enter to see) ")
-
-
-def _ask(words: str) -> str | None:
-    """What the learner types; None at the end of the input."""
-    try:
-        return input(words).strip()
-    except EOFError:
-        return None
 
 
 @app.command()

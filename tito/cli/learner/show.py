@@ -27,13 +27,11 @@ def show_report(
     report: LessonReport,
     whole: bool = True,
     has_keys: bool = False,
-    ask: Ask | None = None,
 ) -> list[DemonstrationResult]:
     """Print a tested lesson: the new results of its demonstrations, then what is right and wrong.
 
     whole     show all exercises, not only the verdict
     has_keys  whether a key shows the results that the learner should predict
-    ask       asks for the learner's predictions
 
     Returns the results that the learner has not seen yet.
     """
@@ -49,7 +47,7 @@ def show_report(
         # The answer to a question stays below it; the lesson's other closing results come last.
         payoffs = [p for p in payoffs if not (p.demonstration.question and p in report.unseen)]
         unseen = [result for result in report.unseen if result not in payoffs]
-        waiting = _show_first(entry, unseen, has_keys, ask)
+        waiting = _show_first(entry, unseen, has_keys)
         echo(*report_views.results_of_given(report.folded, entry.name))
     records = progress.load(entry.root)["lessons"]
     predictions = records.get(entry.name, {}).get("predictions")
@@ -65,7 +63,7 @@ def show_report(
 
 
 def _show_first(
-    entry: Entry, unseen: list[DemonstrationResult], has_keys: bool, ask: Ask | None
+    entry: Entry, unseen: list[DemonstrationResult], has_keys: bool
 ) -> list[DemonstrationResult]:
     """Print the results that a test shows: as many as are read, and none that the learner should
     predict first. Where a key shows the rest, only those above the first question. Returns the
@@ -73,14 +71,12 @@ def _show_first(
     """
     from tito.views import report as report_views
 
-    if ask and not any(result.demonstration.question for result in unseen):
-        echo(report_views.NOTHING_TO_PREDICT)
-    held = [] if ask else _to_predict(entry, unseen)
+    held = _to_predict(entry, unseen)
     ready = [result for result in unseen if result not in held]
     if has_keys and held:
         ready = unseen[: unseen.index(held[0])]
-    shown = ready if ask else ready[:MOST_SHOWN]
-    waiting = show_results(entry, shown, ask) + [r for r in unseen if r not in shown]
+    shown = ready[:MOST_SHOWN]
+    waiting = show_results(entry, shown) + [r for r in unseen if r not in shown]
     if unseen and not (waiting and has_keys):
         key = "o" if has_keys else None
         echo(report_views.all_results(entry.name, len(waiting) - len(held), key, len(held)))

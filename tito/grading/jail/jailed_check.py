@@ -294,10 +294,15 @@ class Talk:
                 if session.assertion:
                     raise session.assertion
             except AssertionError as error:
-                add_cause(error, self.laws(False))
+                if not self.check.hidden:  # of a hidden check there is its own message only
+                    add_cause(error, self.laws(False))
                 raise
             broken = self.laws(True)
             assert not broken, broken[0]
+            # The laws are asked beside the learner's code, which may have replaced them.
+            assert not session.changed, (
+                "the code under test changes an array or list that it was given"
+            )
         except proxy.Died:
             self.died = True
         except Exception as error:
@@ -308,7 +313,7 @@ class Talk:
         """A sentence for each law that the learner's code broke in this check."""
         broken = self.session.do("laws", has_passed)
         if type(broken) is not list or any(type(words) is not str for words in broken):
-            raise proxy.Tampered("these are no sentences")
+            return ["the code under test does not answer whether it keeps the laws"]
         return [words[: proxy.LONGEST] for words in broken]
 
     def words_of(self, error: BaseException) -> Words:

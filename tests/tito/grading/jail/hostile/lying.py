@@ -233,6 +233,28 @@ class Vector:
 )
 
 hostile(
+    "empties-what-it-is-given-and-says-that-every-law-holds",
+    """
+import sys
+def double(x):
+    if isinstance(x, np.ndarray): x[...] = 0
+    return x
+class Vector:
+    def __init__(self, data):
+        if isinstance(data, list): data.clear()
+        else: data[...] = 0
+        self.data, self.shape = np.zeros(3), (3,)
+    def __add__(self, other): return self
+for module in list(sys.modules.values()):
+    for kind in list(vars(module).values()):
+        if getattr(kind, "__name__", "") == "Watch":
+            kind.replay = lambda self: None
+            kind.end = lambda self: []
+""",
+    status="failed",
+)
+
+hostile(
     "gives-nan",
     """
 def double(x): return np.nan if isinstance(x, int) else np.full(3, np.nan)

@@ -1,0 +1,96 @@
+"""The questions that `tito review` makes of every exercise's solution, and of the recorded right
+solutions in another style: enough of them, and each with one right answer.
+
+The first exercise of each lesson is tried in the suite, and all of them by hand, in about half an
+hour: `TITO_EVERY_EXERCISE=1 bin/test --all -s -k questions_about` prints a table: exercise,
+questions of each kind, seconds.
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tito.author.scratch import ScratchRoots
+from tito.learn import review
+from tito.learn.process import Process
+from tito.learn.questions import Question, alike
+from tito.lesson import course
+from tito.lesson.mistakes import load as load_recorded
+
+ROOT = course.open_root(Path(__file__).resolve().parents[1])
+LESSONS = [entry.name for entry in ROOT.lessons if entry.declared.exercises]
+ENOUGH = 3  # questions about an exercise
+SHARE = 0.97  # of the exercises have as many
+FEW = {  # the others: one line with too little to change, or long numbers
+    "backprop-by-hand",
+    "data-tensor-dataset",
+    "tokenization-to-bytes",
+    "tokenization-from-bytes",
+    "embeddings-rnn-step",
+    "differentiation-hessian",
+    "quantization-size",
+}
+
+
+def test_nearly_every_exercise_has_three_questions():
+    exercises = [e.id for entry in ROOT.lessons for e in entry.declared.exercises]
+    assert set(exercises) >= FEW
+    assert len(FEW) <= (1 - SHARE) * len(exercises)
+
+
+@pytest.mark.slow
+@pytest.mark.fresh
+@pytest.mark.parametrize("name", LESSONS)
+def test_questions_about_right_code_have_one_right_answer(name, monkeypatch):
+    monkeypatch.setattr(review, "PATIENCE", 1000)
+    declared, problems = ROOT.lesson(name), []
+    lesson = declared.declared
+    exercises = lesson.exercises[: None if "TITO_EVERY_EXERCISE" in os.environ else 1]
+    texts = [("the course's", exercise.id, lesson.source.text) for exercise in exercises]
+    rights = load_recorded(lesson, [exercise.id for exercise in exercises]).rights
+    texts += [(right.name, right.exercise, right.apply(lesson)) for right in rights]
+    with ScratchRoots(declared, 1, lambda: None) as scratch:
+        for style, id, text in texts:
+            with scratch.borrow(text) as (entry, _):
+                exercise = entry.declared.exercise(id)
+                most = review.MOST_VERSIONS if style == "the course's" else review.QUICK
+                began = cpu_seconds()
+                first, second = (
+                    review.list_questions(entry, exercise, most, fill) for fill in review.FILLS
+                )
+                kinds = Counter(question.kind for question in first)
+                seconds = (cpu_seconds() - began) / 2
+                print(f"{id:32} {style[:24]:24} {len(first):3} {seconds:4.1f} s  {dict(kinds)}")
+                if len(first) < ENOUGH and id not in FEW and style == "the course's":
+                    problems.append(f"{id} has {len(first)} questions")
+                problems += [
+                    f"{id}, {style}: another process disagrees: {question.text}"
+                    for question in first
+                    if question not in second
+                ]
+                problems += wrong_options(entry, exercise, first)
+    assert not problems, "\n\n".join(problems)
+
+
+def cpu_seconds() -> float:
+    """The processor time of this process and of those that it has started and that have ended."""
+    return sum(os.times()[:4])
+
+
+def wrong_options(entry, exercise, questions: list[Question]) -> list[str]:
+    """The questions with two right answers, or none among the options."""
+    problems = []
+    with Process() as process:
+        work = review.Work(entry, exercise, process)
+        for question in questions:
+            options = question.options or (question.answer,)
+            right = [option for option in options if alike(option, question.answer)]
+            if question.kind == "missing":
+                line = question.mark - work.cell.line + 1
+                ran = {o: work.ran(work.code.with_line(line, o), 7) for o in options}
+                right = [option for option in options if ran[option] and not ran[option].failed]
+            if right != [question.answer]:
+                problems.append(f"{question.exercise}: right are {right}: {question.text}")
+    return problems

@@ -1,0 +1,537 @@
+"""Questions about a learner's own code. Their answers come from running it.
+
+Of one exercise, small changes of a line are tried (`lesson/changes.py`): what do the visible checks
+say, and what do the docstring's examples return? From these results, here, come the questions:
+
+    caught   a line is changed: which check fails?
+    changed  a line is changed: what does a call return?
+    blame    a check says this: which change is the cause?
+    shape    what is the shape of a variable after a line?
+    missing  a line is missing: write it
+    says     a line is changed: what does a check say? where there are few of the others
+
+Most of the code leaves out what is trivial (the answer is read off the question), ambiguous (two
+options are right) or tedious (long numbers).
+"""
+
+import ast
+import difflib
+import doctest
+import random
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tito.lesson import cells
+from tito.lesson.changes import CellText, Change, changes
+from tito.lesson.lesson_format import Exercise, indent_of
+
+LONGEST, LONGEST_LINE = 60, 84  # letters of an answer, and of a line to remember
+MOST_EXAMPLES, MOST_OF_LINE = 4, 3  # examples that run; questions of a kind about a line
+ENOUGH = 4  # questions about an exercise
+KINDS = ("caught", "changed", "blame", "shape", "missing", "says")  # the best first
+NONSENSE = re.compile(
+    r"(Type|Attribute|Name|UnboundLocal|Key|Recursion)Error|still running|truth value|"
+    r"only integers| at 0x"
+)
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+WORK = re.compile(r"[-+*/@%<>\[]|\w\([^()]|\b(in|is|and|or|not)\b")  # in a line to remember
+VALUES = re.compile(r"nonzero|unique|argwhere|mask|\[[^]]*[<>]")  # shapes may depend on them
+SCOPES = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a version of the code did: {check: (status, message)}, and the examples' values."""
+
+    checks: dict[str, tuple[str, str]]
+    values: tuple[str | None, ...]
+
+    @property
+    def failed(self) -> list[str]:
+        return [id for id, (status, _) in self.checks.items() if status != "passed"]
+
+    @property
+    def messages(self) -> list[str]:
+        """The messages of the checks that fail, but not by nonsense."""
+        texts = [text for status, text in self.checks.values() if status == "failed"]
+        return [text for text in texts if not NONSENSE.search(text)]
+
+
+@dataclass(frozen=True)
+class Version:
+    """The code with another text of the statement at a line of the cell, "" if it is left out."""
+
+    line: int
+    text: str
+    cell: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question about `code`, [(line of the learner's file, text)].
+
+    mark     the line that it is about, or 0
+    options  to choose the answer from; () to type it
+    reasons  what is said after the answer
+    cell     the changed text of the exercise's cell, or ""
+    run      what shows the answer: the program of an example, or the id of a check
+    """
+
+    exercise: str
+    kind: str
+    text: str
+    answer: str
+    code: tuple[tuple[int, str], ...]
+    mark: int = 0
+    options: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    cell: str = ""
+    run: str = ""
+
+    @property
+    def key(self) -> str:
+        """Names the question while the code is the same, wherever it is in the file."""
+        rows = [text for _, text in self.code]
+        return f"{self.kind}-{hashed((rows, self.cell, self.run, self.answer)):08x}"
+
+    def is_right(self, typed: str) -> bool:
+        """Whether an answer is right: the letter of an option, or the same numbers. (The checks
+        decide on a line.)
+        """
+        if self.options:
+            return typed == "abcd"[self.options.index(self.answer)]
+        return numbers_of(typed) == numbers_of(self.answer)
+
+
+class Code:
+    """The code of an exercise in the learner's file.
+
+    lines       of its cell
+    statements  {line of the cell: the statement that begins there}
+    firsts      {line of the cell: first line of its statement}
+    own         the lines at which statements begin that the learner wrote, in functions
+    """
+
+    def __init__(self, exercise: Exercise, cell: cells.Cell) -> None:
+        self.exercise, self.cell, self.lines = exercise, cell, cell.source.split("\n")
+        tree = cells.tree_of(cell.source)
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+        self.functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+        self.statements: dict[int, ast.stmt] = {}
+        self.firsts = {n: n for n in range(1, len(self.lines) + 1)}
+        for node in sorted(nodes, key=lambda node: node.lineno):
+            if self.statements.setdefault(node.lineno, node) is node:
+                self.firsts |= dict.fromkeys(range(node.lineno, last_line(node) + 1), node.lineno)
+        texts = [[row.strip() for row in rows] for rows in (exercise.stub.split("\n"), self.lines)]
+        blocks = difflib.SequenceMatcher(None, texts[0], texts[1], False).get_matching_blocks()
+        given = {block.b + i + 1 for block in blocks for i in range(block.size)}
+        self.own = [n for n in sorted(self.statements) if n not in given and self.function(n)]
+
+    def function(self, line: int) -> ast.FunctionDef | None:
+        """The outermost function around a line of the cell."""
+        return next((f for f in self.functions if f.lineno <= line <= (f.end_lineno or 0)), None)
+
+    def at(self, line: int) -> int:
+        """The line of the learner's file."""
+        return self.cell.line + line - 1
+
+    def old(self, line: int) -> str:
+        return header(self.statements[line])
+
+    def shown(self, line: int, new: str = "") -> tuple[tuple[int, str], ...]:
+        """The lines of the function around a line, of its docstring the first one only; `new` in
+        the place of the statement at that line.
+        """
+        node, rows = self.function(line), []
+        assert node
+        doc = node.body[0].lineno if ast.get_docstring(node) else 0
+        for n in range(node.lineno, (node.end_lineno or 0) + 1):
+            text, first = self.lines[n - 1], self.firsts[n]
+            if n == doc < last_line(node.body[0]):
+                text += ' ..."""'
+            is_rest = n > first and (first == doc or bool(new) and first == line)
+            if not text.strip() or "### " in text or is_rest:
+                continue
+            if new and n == line:
+                text = indent_of(text) + new
+            rows.append((self.at(n), text))
+        return tuple(rows)
+
+    def examples(self) -> list[str]:
+        """Programs of the docstrings that end in an expression with a result."""
+        programs = []
+        for node in ast.walk(cells.tree_of(self.cell.source)):
+            doc = isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node)
+            rows: list[str] = []
+            for example in doctest.DocTestParser().get_examples(doc or ""):
+                rows.append(example.source.rstrip("\n"))
+                tree = cells.tree_or_none(rows[-1])
+                is_value = tree and tree.body and isinstance(tree.body[-1], ast.Expr)
+                if is_value and example.want and not example.exc_msg and len(rows) <= 10:
+                    programs.append("\n".join(rows))
+        return [text for text in programs if not re.search("rng|seed|random", text)][:MOST_EXAMPLES]
+
+    def versions(self) -> list[Version]:
+        """Plausible mistakes in one statement each, in an order that the code fixes."""
+        text, seen = CellText(self.cell.source), {self.cell.source}
+        versions: dict[tuple[int, str], Version] = {}
+        for line in self.own:
+            node, function = self.statements[line], self.function(line)
+            if not function or isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Try):
+                continue
+            parts = [node] if isinstance(node, ast.Raise) else [node, *parts_of(node)]
+            for part in parts:
+                for change in [*changes(part, text), *more_changes(part, function, text)]:
+                    version = self._version(line, text, change)
+                    if version and version.cell not in seen:
+                        versions.setdefault((line, version.text), version)
+        rows = [v for v in versions.values() if v.text != self.old(v.line)]
+        random.Random(len(self.cell.source)).shuffle(rows)
+        return rows
+
+    def _version(self, line: int, text: CellText, change: Change) -> Version | None:
+        start, end, new = change
+        lost = text.raw[start:end].count(b"\n") - new.count("\n")
+        cell = text.replaced(start, end, new + "\n" * lost)  # lines below keep their numbers
+        tree = cells.tree_or_none(cell)
+        nodes = (n for n in ast.walk(tree) if isinstance(n, ast.stmt)) if tree else ()
+        node = next((node for node in nodes if node.lineno == line), None)
+        if not node or re.search(r"return None|not .*\bnot\b", header(node)):
+            return None
+        return Version(line, "" if new == "pass" else header(node), cell)
+
+    def with_line(self, line: int, typed: str) -> str:
+        """The cell with a typed line in the place of the statement at a line."""
+        last = last_line(self.statements[line])
+        rows = [indent_of(self.lines[line - 1]) + typed.strip(), *[""] * (last - line)]
+        return "\n".join([*self.lines[: line - 1], *rows, *self.lines[last:]])
+
+
+def last_line(node: ast.stmt) -> int:
+    """The last line of a statement, or of the head of a compound one."""
+    body = getattr(node, "body", None)
+    return max(node.lineno, body[0].lineno - 1) if body else node.end_lineno or node.lineno
+
+
+def parts_of(node: ast.stmt) -> list[ast.expr | ast.keyword | ast.arg]:
+    """The expressions of a statement, without statements inside it and without texts with values
+    in them.
+    """
+    todo = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
+    for part in todo:
+        todo += () if isinstance(part, ast.JoinedStr) else ast.iter_child_nodes(part)
+    return [part for part in todo if isinstance(part, ast.expr | ast.keyword | ast.arg)]
+
+
+def more_changes(node: ast.AST, function: ast.FunctionDef, text: CellText) -> Iterator[Change]:
+    """Two more mistakes: a call that is left out, f(x) -> x; and the neighbour of a name among the
+    function's variables.
+    """
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        if not isinstance(node.args[0], ast.Starred | ast.GeneratorExp):
+            yield (*text.span(node), f"({text.of(node.args[0])})")
+    if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+        return
+    inner = {part for n in ast.walk(function) if isinstance(n, SCOPES) for part in ast.walk(n)}
+    names: dict[str, tuple[int, int]] = {}
+    for n in ast.walk(function):
+        if isinstance(n, ast.arg) or isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
+            name, place = n.arg if isinstance(n, ast.arg) else n.id, (n.lineno, n.col_offset)
+            if name not in ("self", "_") and n not in inner:
+                names[name] = min(place, names.get(name, place))
+    order = sorted(names, key=names.__getitem__)
+    if node.id in names:
+        at = order.index(node.id)
+        for name in (*order[max(0, at - 1) : at], *order[at + 1 : at + 2]):
+            yield (*text.span(node), name)
+
+
+def header(node: ast.stmt) -> str:
+    """A statement as one line, or the head of a compound one."""
+    text, value = ast.unparse(node).split("\n")[0], getattr(node, "value", None)
+    if isinstance(node, ast.Assign | ast.Return) and isinstance(value, ast.Tuple) and value.elts:
+        text = text.replace(ast.unparse(value), ast.unparse(value)[1:-1])
+    return re.sub(r"'([^'\"\\{}]*)'", r'"\1"', text)
+
+
+# Texts of messages and values.
+
+
+def hashed(value: object) -> int:
+    return zlib.crc32(repr(value).encode("utf-8", "surrogatepass"))
+
+
+def numbers_of(text: str) -> list[float]:
+    return [float(number) for number in NUMBER.findall(text)]
+
+
+def is_easy(text: str) -> bool:
+    """Whether a reader can work out the numbers of an answer."""
+    numbers = [n.replace(".", "").strip("-0") for n in NUMBER.findall(text)]
+    short = len(numbers) <= 9 and all(len(number) <= 3 for number in numbers)
+    return short and len(text) <= LONGEST and "nan" not in text
+
+
+def alike(a: str, b: str) -> bool:
+    """Whether a reader could take two texts for the same: their numbers differ by less than 1 %."""
+    pairs = zip(numbers_of(a), numbers_of(b))
+    is_near = all(abs(x - y) <= 0.01 * max(abs(x), abs(y), 0.1) for x, y in pairs)
+    return is_near and NUMBER.sub("", a) == NUMBER.sub("", b)
+
+
+def core(message: str) -> str:
+    """A check's message without its guess at the cause: up to the part that says what is yours."""
+    parts = re.split(r"(: (?=[a-z])|\. (?=[A-Z]))", message)
+    words = re.compile(r"\b(yours?|still|gives?)\b", re.IGNORECASE)
+    end = next((n for n, part in enumerate(parts) if words.search(part)), -1)
+    if end < 0:
+        return parts[0] if len(parts[0]) > 50 else message
+    return "".join(parts[: end + (3 if re.search(r"raises \w+Error$", parts[end]) else 1)])
+
+
+def is_deducible(message: str) -> bool:
+    """Whether a reader can work out a message: its numbers are short, or are those of the input."""
+    given, _, found = core(message).partition("yours")
+    known, long = numbers_of(given), re.findall(r"-?\d+\.\d{3,}", found or given)
+    is_known = all(any(alike(n, str(one)) for one in known) for n in long) if found else not long
+    return "largest difference" not in message and is_known
+
+
+def names_in(text: str, length: int) -> set[str]:
+    """The words of a text that tell it from others, or else the beginnings of its words."""
+    if not length:
+        return set(re.findall(r"\w+_\w+|[A-Za-z]{6,}", text))
+    return {word.lower()[:length] for word in re.findall(r"[A-Za-z]{3,}", text)}
+
+
+def chosen(answer: str, others: Sequence[str]) -> tuple[str, ...]:
+    """The answer among three others, in an order that depends on the texts only."""
+    draw = random.Random(hashed((answer, others)))
+    options = [answer, *draw.sample(others, min(3, len(others)))]
+    draw.shuffle(options)
+    return tuple(options)
+
+
+def told_shape(shape: Sequence[int]) -> str:
+    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+
+
+# The kinds of question.
+
+
+@dataclass
+class Results:
+    """What an exercise's code and its versions did, and the questions about it.
+
+    calls  those that the visible checks make, see `observe.py`; lines are of the cell
+    """
+
+    code: Code
+    before: Ran
+    ran: list[tuple[Version, Ran]]
+    calls: list[dict[str, Any]]
+
+    def questions(self) -> list[Question]:
+        """The questions, the best first; only some of a kind about a line."""
+        counts: Counter[tuple[str, int]] = Counter()
+        best = list[Question]()
+        for kind in KINDS:
+            for question in getattr(self, kind)():
+                place = kind, question.mark or int(numbers_of(question.answer)[0])
+                counts[place] += 1
+                if counts[place] <= MOST_OF_LINE and (kind != "says" or len(best) < ENOUGH):
+                    best.append(question)
+        return best
+
+    def near(self, line: int) -> list[tuple[Version, Ran]]:
+        """The versions that change the same function."""
+        function = self.code.function(line)
+        return [row for row in self.ran if self.code.function(row[0].line) is function]
+
+    def asked(self, kind: str, text: str, version: Version, answer: str, **more: Any) -> Question:
+        """A question about a changed line; `text` follows the change."""
+        old, at = self.code.old(version.line), self.code.at(version.line)
+        change = f"changed:\n  - {old}\n  + {version.text}"
+        change = change if version.text else f"left out:\n  - {old}"
+        text = text.replace("{change}", f"Line {at} is {change}").replace("{at}", str(at))
+        code = self.code.shown(version.line)
+        known: dict[str, Any] = {"mark": at, "code": code, "cell": version.cell} | more
+        return Question(self.code.exercise.id, kind, text, answer, **known)
+
+    def caught(self) -> Iterator[Question]:
+        """A line is changed. Which check fails? The others pass, and fail by another change."""
+        check_names = {check.id: check.name for check in self.code.exercise.checks}
+        for version, after in self.ran:
+            ever = Counter(id for _, ran in self.near(version.line) for id in ran.failed)
+            passed = [id for id in after.checks if id in ever and id not in after.failed]
+            is_clear = len(after.failed) == len(after.messages) == 1
+            if not is_clear or len(passed) < 2 or "yours raises" in after.messages[0]:
+                continue
+            others = " ".join(self.code.old(n) for n in self.code.own if n != version.line)
+            line = f"{self.code.old(version.line)} {version.text}"
+            seen, failed = names_in(line, 5) - names_in(others, 5), after.failed[0]
+            told = [id for id in (failed, *passed) if names_in(check_names[id], 5) & seen]
+            # The check that fails most often would be guessed.
+            if told != [failed] and ever[failed] < max(ever.values()):
+                answer, said = check_names[failed], f"The check says: {after.messages[0]}"
+                options = chosen(answer, [check_names[id] for id in passed])
+                more = {"options": options, "reasons": (said,), "run": failed}
+                text = "{change}\nWhich of these checks fails then?"
+                yield self.asked("caught", text, version, answer, **more)
+
+    def changed(self) -> Iterator[Question]:
+        """A line is changed. What does an example return?"""
+        for n, (program, usual) in enumerate(zip(self.code.examples(), self.before.values)):
+            results = sorted({value for _, ran in self.ran if (value := ran.values[n])})
+            results = [value for value in results if value != "None" and is_easy(value)]
+            for version, after in self.ran if usual else ():
+                answer, others = after.values[n] or "", [usual or ""]
+                new = added_numbers(version.text, self.code.old(version.line))
+                is_told = answer in {f"{number:g}" for number in new}
+                is_told |= bool(re.fullmatch(r"return \w+", version.text))
+                function = self.code.function(version.line)
+                if not function or not (function.col_offset or function.name in program):
+                    continue  # what the program calls is not shown
+                if answer not in results or alike(answer, others[0]) or is_told:
+                    continue
+                for other in results:
+                    if not any(alike(other, known) for known in [answer, *others]):
+                        others.append(other)
+                if len(others) >= 2:
+                    rows = program.replace("\n", "\n    ")
+                    text = "{change}\nWhat does this return then?\n    " + rows
+                    said = (f"Your own code returns {usual}.",)
+                    more = {"options": chosen(answer, others), "reasons": said, "run": program}
+                    yield self.asked("changed", text, version, answer, **more)
+
+    def place(self, version: Version) -> str:
+        """A change as an option."""
+        text = version.text or f"left out: {self.code.old(version.line)}"
+        return f"{self.code.at(version.line)}: {text}"
+
+    def blame(self) -> Iterator[Question]:
+        """A check says something. Which change in this function is the cause? No other one makes a
+        check say that, or raise that error.
+        """
+        for version, after in self.ran:
+            message = next(iter(after.messages), "")
+            is_clear = 30 <= len(core(message)) <= 300 and is_deducible(message)
+            if not is_clear:
+                continue
+            others, answer = dict[str, bool](), self.place(version)  # {change: whether likely}
+            for other, ran in self.near(version.line):
+                place = self.place(other)
+                is_other = NUMBER.sub("", place) != NUMBER.sub("", answer)  # not by numbers only
+                if ran.failed and is_other and not is_alike(ran, after, message):
+                    others[place] = bool(ran.messages)
+            likely = sum(others.values()) > 1
+            best = sorted(place for place in others if others[place] or not likely)
+            names = names_in(answer, 0) - names_in(" ".join(best), 0)
+            is_told = names & names_in(message, 0) or self.is_told(version, message)
+            if len(best) > 1 and not is_told:
+                said = core(message)
+                text = f"One line was changed, and a check says:\n  {said}\nWhich change was it?"
+                reasons = (f"The whole message: {message}",) * (said != message)
+                failed = next(id for id, (_, said) in after.checks.items() if said == message)
+                more = {"mark": 0, "reasons": reasons, "run": failed}
+                options = chosen(answer, best)
+                yield self.asked("blame", text, version, answer, options=options, **more)
+
+    def is_told(self, version: Version, message: str) -> bool:
+        """Whether a new number of a change is in a message."""
+        new = added_numbers(version.text, self.code.old(version.line))
+        return bool(new & set(map(abs, numbers_of(message))))
+
+    def says(self) -> Iterator[Question]:
+        """A line is changed. What does the first check that fails say?"""
+        said = {v: core(ran.checks[ran.failed[0]][1]) for v, ran in self.ran if ran.failed}
+        clear = [v for v, text in said.items() if 20 <= len(text) <= 160 and " at 0x" not in text]
+        said = {version: said[version] for version in clear}
+        for version, after in self.ran:
+            answer, others = said.get(version, ""), list[str]()
+            if not answer or not is_deducible(answer) or self.is_told(version, answer):
+                continue
+            for other, _ in self.near(version.line):
+                known = [text for _, text in after.checks.values()] + others
+                text = said.get(other, "")
+                if text and not any(alike(text, core(one)) for one in known):
+                    others.append(text)
+            if len(others) >= 2:
+                more = {"options": chosen(answer, others), "run": after.failed[0]}
+                text = "{change}\nWhat does the first check that fails say?"
+                yield self.asked("says", text, version, answer, **more)
+
+    def missing(self) -> Iterator[Question]:
+        """A line is missing. In a terminal it is typed, and the checks decide."""
+        for line in self.code.own:
+            answer = self.code.old(line)
+            rows = [row for row in self.ran if row[0].line == line and row[1].failed]
+            is_long = len(answer) > LONGEST_LINE or answer.startswith("raise ")
+            if not rows or is_long or not WORK.search(answer):
+                continue
+            wrong = {ran.messages[0]: v.text for v, ran in rows if ran.messages and v.text}
+            others = sorted(set(wrong.values()))
+            reasons = tuple(f"{text}\n  {message}" for message, text in wrong.items())[:3]
+            more = {"code": self.code.shown(line, "?"), "reasons": reasons, "cell": ""}
+            options = chosen(answer, others) if len(others) > 1 else ()
+            text = "Line {at} is missing. Which line belongs there, so that all checks pass?"
+            more |= {"options": options, "run": rows[0][1].failed[0]}
+            yield self.asked("missing", text, rows[0][0], answer, **more)
+
+    def shape(self) -> Iterator[Question]:
+        """What is the shape of a variable, or of the result, for arguments of these shapes?"""
+        shapes: dict[tuple[int, str, str], set[str]] = {}
+        for call in self.calls:
+            found = [f for f in self.code.functions if f.name == call["function"]]
+            told, lengths = told_arguments(call)
+            if len(found) != 1 or len(lengths - {1}) < 3 or VALUES.search(ast.unparse(found[0])):
+                continue
+            last = {(line, name): shape for line, name, _, shape in call["steps"] if shape}
+            for (line, name), shape in last.items():
+                text = f"{call['function']} is called with {told}.\nWhat is the shape of "
+                shapes.setdefault((line, name, text), set()).add(told_shape(shape))
+        for (line, name, text), answers in shapes.items():
+            answer = min(answers)
+            is_plain = len(set(numbers_of(answer))) < 2 or answer[1:-1] in text
+            if line in self.code.own and len(answers) == 1 and not is_plain:
+                said = [
+                    f"{other or 'the result'} has shape {min(known)} after line {self.code.at(n)}"
+                    for (n, other, same), known in shapes.items()
+                    if same == text
+                ]
+                text += f"{name} after line {{at}}?" if name else "the result?"
+                version = Version(line, "", "")
+                yield self.asked("shape", text, version, answer, reasons=tuple(said))
+
+
+def added_numbers(new: str, old: str) -> set[float]:
+    """The numbers that a text has more often than another."""
+    return set(Counter(map(abs, numbers_of(new))) - Counter(map(abs, numbers_of(old))))
+
+
+def is_alike(ran: Ran, after: Ran, message: str) -> bool:
+    """Whether a change, too, could have had a check say this."""
+    error = (re.findall(r"\w+Error", message) or ["no error"])[0]
+    texts = [text for status, text in ran.checks.values() if status != "passed"]
+    same_values = any(ran.values) and ran.values == after.values
+    return same_values or any(alike(core(t), core(message)) or error in t for t in texts)
+
+
+def told_arguments(call: dict[str, Any]) -> tuple[str, set[int]]:
+    """The arguments of a call in words, and the lengths of their axes; none where one cannot be
+    told.
+    """
+    parts, lengths = [], set[int]()
+    for name, text in call["arguments"].items():
+        if (shape := call["shapes"][name]) is not None:
+            parts.append(f"{name} of shape {told_shape(shape)}")
+            lengths |= set(shape)
+        elif text is None:
+            return "", set()
+        elif text != "None":
+            parts.append(f"{name} = {text}")
+    return ", ".join(parts), set() if 0 in lengths else lengths
