@@ -67,10 +67,13 @@ class Work:
         self.traced = [(n, module_lines.get(firsts[line], n)) for n, line in self.places.items()]
 
     def module(self, cell: str) -> str:
-        """The text of the module with another text, of as many lines, of the exercise's cell."""
-        rows, lines = self.rows.copy(), cell.split("\n")
+        """The text of the module with another text, of as many lines, of the exercise's cell. Its
+        docstring stays as it is, shortened.
+        """
+        rows, lines, own = self.rows.copy(), cell.split("\n"), self.cell.source.split("\n")
         for n, line in self.places.items():
-            rows[n - 1] = lines[line - 1]
+            if rows[n - 1] == own[line - 1]:
+                rows[n - 1] = lines[line - 1]
         return "\n".join(rows)
 
     def ran(self, cell: str, fill: int) -> Ran | None:
