@@ -67,7 +67,7 @@ def embed(block, thread, ids, table, positions, out):
 def gelu(block, thread, x, out):
     """A kernel: GELU of each element."""
     i = SIZE * block.x + thread.x
-    if i < out.shape[0]:
+    if i < x.shape[0]:
         v = x[i]
         out[i] = 0.5 * v * (1.0 + math.tanh(0.7978845608 * (v + 0.044715 * v * v * v)))
 
@@ -75,14 +75,14 @@ def gelu(block, thread, x, out):
 def take_head(block, thread, x, column, out):
     """A kernel: HEAD columns of x, from `column` on."""
     i, d = TILE * block.y + thread.y, thread.x
-    if i < out.shape[0]:
+    if i < x.shape[0]:
         out[i, d] = x[i, column + d]
 
 
 def put_head(block, thread, x, column, out):
     """A kernel: the inverse of `take_head`."""
     i, d = TILE * block.y + thread.y, thread.x
-    if i < out.shape[0]:
+    if i < x.shape[0]:
         out[i, column + d] = x[i, d]
 
 

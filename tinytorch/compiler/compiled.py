@@ -47,7 +47,7 @@ class CompiledMethods:
         from tinytorch.core.autograd import derivative  # late: a lesson of the course
 
         lesson = self.functions
-        arrays = [x for x in arguments if isinstance(x, np.ndarray)]
+        arrays = [given for given in arguments if isinstance(given, np.ndarray)]
         rng = np.random.default_rng(0)
         weights = [w for w in self.weights if w.requires_grad]
 

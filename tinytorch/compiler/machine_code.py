@@ -74,7 +74,7 @@ def outlined(layout, program_of, text_of, build):
     new, kernels = {}, {}
 
     def now(x):
-        return new.get(x, x) if isinstance(x, Node) else x
+        return new.get(x, x) if type(x) is Node else x
 
     for group in layout.order:
         members = set(group)

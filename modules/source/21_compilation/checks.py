@@ -1192,6 +1192,8 @@ def test_hidden_simplification():
 
 
 # %% share points=8
+# New Nodes have new numbers, so a second call gives others.
+# without the law: again
 
 
 def test_equal_steps_are_computed_once():
@@ -1309,6 +1311,7 @@ def test_other_operations_are_other_steps():
 
 
 # %% share hidden points=1
+# without the law: again
 def test_hidden_sharing():
     program = (
         [[2, 2], [2, 2]],
