@@ -302,7 +302,8 @@ class Watch:
                 f"gave {shown(first)}"
             ]
         for x in shared(call.result, result) if form == FORMS[AGAIN] else ():
-            if not any(overlap(x, y) for y in arrays([call.given, arguments])):
+            given_too = any(overlap(x, y) for y in arrays([call.given, arguments]))
+            if x.flags.writeable and not given_too:
                 return [
                     f"{call.text}: the results of two calls share memory, {shown(x)}: a change of "
                     "one changes the other"

@@ -770,9 +770,16 @@ def expand(id):
 
 return {id: expand(id) for id in [*range(256), *parts]}
 
-# %% encode-word right: all merges in order of training
+# %% encode-word mistake: Applies the merges in the order of the dict.
+#> in another order of the dict
 ids = tuple(ids)
 for pair, new in merges.items():
+    ids = merged(ids, pair, new)
+return ids
+
+# %% encode-word right: all merges in order of their ids
+ids = tuple(ids)
+for pair, new in sorted(merges.items(), key=lambda item: item[1]):
     ids = merged(ids, pair, new)
 return ids
 
