@@ -294,7 +294,7 @@ def core(message: str) -> str:
 
 
 def is_deducible(message: str) -> bool:
-    """Whether a reader can work out a message: its numbers are short, or are those of the input."""
+    """Whether a reader can work out a message: its numbers are short, or the input's."""
     given, _, found = core(message).partition("yours")
     known, long = numbers_of(given), re.findall(r"-?\d+\.\d{3,}", found or given)
     is_known = all(any(alike(n, str(one)) for one in known) for n in long) if found else not long

@@ -1,6 +1,6 @@
 """Laws: what every right solution obeys, whatever its style, asked of the calls of a check.
 
-A `Watch` stands between a check and the lesson. It sees the calls of the lesson's functions,
+A `Watch` is between a check and the lesson. It sees the calls of the lesson's functions,
 methods and classes that the check makes, not those that the lesson makes itself. At each call it
 compares the arguments, and the global generators, before and after. When the check has passed,
 some calls are made again, with the same input and in another form of it: the first result is the
@@ -364,7 +364,7 @@ class Watch:
         return [*modes, *functions]  # a check may replace a function meanwhile
 
     def _states(self) -> list[Any]:
-        """The states of the global generators, and of those of the package."""
+        """The states of the global generators and the package's."""
         numpy = sys.modules.get("numpy.random")
         legacy: Any = numpy.get_state() if numpy else [0, b"", 0]
         held = (_get(holder, name) for holder, name in self.holders)

@@ -283,10 +283,11 @@ class Lesson:
         """
         out: list[str] = []
         lines = self.source.text.split("\n")
+        hinted = {exercise.name for exercise in self.exercises if exercise.hints}
         stuck = {
             text.number: STUCK.format(lesson=self.name, exercise=name)
             for text, name in with_tasks(self.source)
-            if self.exercise(name).hints
+            if name in hinted
         }
         line = 1
         for cell in self.source.cells:

@@ -114,7 +114,7 @@ def derivatives(roots, leaf):
 
 # %% by-hand points=2
 def is_dict(got):
-    """Assert that the gradients stand in a dict."""
+    """Assert that the gradients are in a dict."""
     cause = "is `return` missing?" if got is None else 'return a dict, {"L": 1.0, ...}'
     assert isinstance(got, dict), f"gradients_by_hand returned {got!r:.40}: {cause}"
 

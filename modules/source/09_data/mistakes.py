@@ -563,7 +563,7 @@ return numbers.copy()
 # %% parse-idx mistake result-read-only: Returns a read-only view of the bytes.
 #> read-only view
 #- return numbers.astype(dtype.newbyteorder("="))
-return numbers
+return numbers.astype(dtype.newbyteorder("="), copy=False)
 
 # %% parse-idx mistake shape-reversed: Reverses the lengths.
 #> the lengths 4, 3, 2: the shape

@@ -330,7 +330,7 @@ def test_masked_softmax_propagates_gradients():
     with np.errstate(invalid="ignore", divide="ignore"):
         found = masked_softmax(x, mask)
         found.backward(normal(19, 2, 2))
-    cause = "The weights of that row are nan, too: give it finite scores before the softmax"
+    cause = "The weights of that row are also nan: give it finite scores before the softmax"
     if not np.isnan(np.asarray(found.data)).any():
         cause = (
             "Removing nan after softmax leaves it in the gradient of the softmax: give such "
