@@ -1106,15 +1106,16 @@ def test_a_file_that_was_cut_off_is_refused():
 
 
 def test_the_array_can_be_written_to():
-    array = parse_idx(idx_bytes(12, np.array([[1, 2]], ">i4")))
-    assert array.dtype.isnative, "the numbers should be in the machine's byte order: astype"
+    for kind, dtype in [(12, ">i4"), (8, "u1")]:
+        array = parse_idx(idx_bytes(kind, np.array([[1, 2]], dtype)))
+        assert array.dtype.isnative, "the numbers should be in the machine's byte order: astype"
 
-    def write():
-        array[0, 1] = 9
+        def write():
+            array[0, 1] = 9
 
-    cause = "np.frombuffer returns a read-only view of the bytes, make a copy"
-    result_of(write, "the array should be an ordinary one", cause, ValueError)
-    expect(array, [[1, 9]], "[[1, 2]] with 9 written into its last element")
+        cause = "np.frombuffer returns a read-only view of the bytes, make a copy"
+        result_of(write, "the array should be an ordinary one", cause, ValueError)
+        expect(array, [[1, 9]], "[[1, 2]] with 9 written into its last element")
 
 
 # %% parse-idx hidden points=1
