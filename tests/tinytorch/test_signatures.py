@@ -31,6 +31,9 @@ SAME = {
 } | {ours: theirs for theirs, ours in RENAMED.items() if theirs[-1] not in "01"}
 # Other names for one thing, where SAME holds another one: PyTorch's tensor, generator, obj, ...
 OTHERS = {
+    "compile.f",
+    "compile.model",
+    "compile.backend",  # keyword-only there
     "one_hot.labels",
     "random_split.rng",
     "save.state",

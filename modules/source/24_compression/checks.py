@@ -1074,12 +1074,6 @@ def test_a_is_random_and_b_zero():
 
 
 def test_the_product_is_scaled():
-    found = result_of(lambda: lora_output(LW, LB, 2, 3.0, LA, LBB, LX), "alpha 3, rank 2")
-    wanted, cause = (
-        LX @ LW + LB + 1.5 * PRODUCT,
-        {"Was 3 / 2 rounded down?": LX @ LW + LB + PRODUCT},
-    )
-    close(found[0], wanted, "x W + b + alpha / rank x A B for alpha 3, rank 2", cause)
     case = "x W + b + alpha / rank x A B for alpha 6, rank 2"
     found = result_of(lambda: lora_output(LW, LB, 2, 6.0, LA, LBB, LX), case)
     plain = LX @ LW + LB
@@ -1094,6 +1088,10 @@ def test_the_product_is_scaled():
         "The whole output is scaled; alpha / rank belongs to x A B only": 3 * (plain + PRODUCT),
     }
     close(found[0], plain + 3 * PRODUCT, case, causes)
+    case = "x W + b + alpha / rank x A B for alpha 3, rank 2"
+    found = result_of(lambda: lora_output(LW, LB, 2, 3.0, LA, LBB, LX), case)
+    cause = {"Was 3 / 2 rounded down?": plain + PRODUCT}
+    close(found[0], plain + 1.5 * PRODUCT, case, cause)
 
 
 def test_merge_computes_the_same():
@@ -1186,10 +1184,6 @@ def test_weighted_means():
 
 
 def test_equal_weights_by_default():
-    integers = [{"w": np.array([1, 3])}, {"w": np.array([3, 5])}]
-    found, _ = averaged(integers)
-    cause = "add first; the dtype of the first state comes last"
-    close(found["w"], [2, 4], "the average of the integers [1, 3] and [3, 5]", cause)
     for count, wanted in [(1, [[1, 2]]), (2, [[2, 4]]), (3, [[4, 2]])]:
         case = f"the average of {count} state(s) without weights"
         found, same = result_of(lambda: averaged(S[:count]), case)
@@ -1199,6 +1193,10 @@ def test_equal_weights_by_default():
         }
         close(found["w"], wanted, case, causes)
         assert same, f"{case}: a given state changed, or shares memory with the result"
+    integers = [{"w": np.array([1, 3])}, {"w": np.array([3, 5])}]
+    found, _ = averaged(integers)
+    cause = "add first; the dtype of the first state comes last"
+    close(found["w"], [2, 4], "the average of the integers [1, 3] and [3, 5]", cause)
 
 
 def test_weights_are_used_as_they_are():
