@@ -36,7 +36,10 @@ def state_of(entry: Entry) -> str:
     package = root.path / root.package
     paths = {path for path in folder.rglob("*") if path.suffix in (".py", ".md", ".toml")}
     paths |= {one.module_path for one in root.lessons if one.number <= entry.number}
-    paths |= {*(package / "support").glob("*.py"), package / "pictures" / f"{entry.name}.py"}
+    given = (
+        path for path in package.glob("*/*.py") if path.parent.name not in ("core", "pictures")
+    )
+    paths |= {*given, package / "pictures" / f"{entry.name}.py"}
     paths.add(folder.with_name("checking.py"))
     found = hashlib.sha256()
     for path in sorted(path for path in paths if path.is_file()):
