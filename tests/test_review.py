@@ -32,6 +32,7 @@ FEW = {  # the others: one line with too little to change, or long numbers
     "differentiation-hessian",
     "quantization-size",
 }
+TIMED = {"profiling-seconds"}  # reads a clock, so two runs of a changed version may differ
 
 
 def test_nearly_every_exercise_has_three_questions():
@@ -65,11 +66,13 @@ def test_questions_about_right_code_have_one_right_answer(name, monkeypatch):
                 print(f"{id:32} {style[:24]:24} {len(first):3} {seconds:4.1f} s  {dict(kinds)}")
                 if len(first) < ENOUGH and id not in FEW and style == "the course's":
                     problems.append(f"{id} has {len(first)} questions")
-                problems += [
-                    f"{id}, {style}: another process disagrees: {question.text}"
-                    for question in first
-                    if question not in second
-                ]
+                if id not in TIMED:
+                    problems += [
+                        f"{id}, {style}: another process disagrees: {question.text}"
+                        for question in first
+                        if question not in second
+                    ]
+                first = [question for question in first if question in second]
                 problems += wrong_options(entry, exercise, first)
     assert not problems, "\n\n".join(problems)
 

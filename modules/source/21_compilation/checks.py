@@ -1832,7 +1832,7 @@ def test_a_reshape_of_another_order_is_a_copy():
     strided("reshape", (3, 2), (2, 1), {"shape": (6,)}, (1,), "this x lies in row-major order")
 
 
-def test_other_steps_are_no_views():
+def test_steps_of_other_kinds_are_no_views():
     strided("exp", (2, 3), (3, 1), {}, None, "exp computes new numbers")
     strided("sum", (2, 3), (3, 1), {"axis": 0}, None)
     strided("swapaxes", (2, 3), (3, 1), {"axis1": 0, "axis2": 1}, (1, 3))
