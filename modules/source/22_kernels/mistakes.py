@@ -68,7 +68,7 @@ if thread.x == 0:
 #-     out[i] = a[i] + b[i]
 out = a + b
 
-# %% add mistake add-returned: Returns the sum.
+# %% add mistake add-returned: Returns the sum in place of writing it into out.
 #> not written
 #- out[i] = a[i] + b[i]
 return a[i] + b[i]
