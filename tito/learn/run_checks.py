@@ -77,25 +77,27 @@ def run_checks(
     When a check runs out of time, the rest of its section is left out: it would wait as long.
     """
     late, watch = set[str](), Watch(namespace, package)
-    for check in suite.checks:
-        section = check.id.partition(".")[0]
-        if check.id not in ids or section in late:
-            continue
-        yield {"event": "begin", "id": check.id}
-        began = time.perf_counter()
-        result: Event = {"status": "passed", "message": "", "frames": []}
-        try:
-            with around():
-                _run(check, suite, namespace, package, watch)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001  whatever it is, it is the check's result
-            result = describe_error(error, is_learners, check.section.file)
-        if result["status"] == "timeout":
-            late.add(section)
-        result["seconds"] = time.perf_counter() - began
-        yield {"event": "check", "id": check.id, **result}
-    watch.close()
+    try:
+        for check in suite.checks:
+            section = check.id.partition(".")[0]
+            if check.id not in ids or section in late:
+                continue
+            yield {"event": "begin", "id": check.id}
+            began = time.perf_counter()
+            result: Event = {"status": "passed", "message": "", "frames": []}
+            try:
+                with around():
+                    _run(check, suite, namespace, package, watch)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001  whatever it is, it is the check's result
+                result = describe_error(error, is_learners, check.section.file)
+            if result["status"] == "timeout":
+                late.add(section)
+            result["seconds"] = time.perf_counter() - began
+            yield {"event": "check", "id": check.id, **result}
+    finally:  # also in a notebook that is interrupted
+        watch.close()
 
 
 def _run(
