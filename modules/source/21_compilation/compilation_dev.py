@@ -13,8 +13,8 @@ from tinytorch.pictures.compilation import (composed_gpt, draw_groups, draw_stri
 figure = plot_ladder(quick_ladder())
 # caption: Arithmetic is a small part of the time of a small step.
 # alt: Three groups of bars on a logarithmic axis, the microseconds of one training step. In
-# each group the library takes longest and plain NumPy a fraction of that. C takes a hundredth
-# of NumPy's time for XOR, the smallest network, and about as long for digits, the largest.
+# each group the library takes longest and plain NumPy a fraction of that. C takes a small
+# part of NumPy's time for XOR, the smallest network, and gains least for digits, the largest.
 
 # %% [markdown]
 # For the picture, the step was written by hand, once in NumPy and once in C. In this chapter
