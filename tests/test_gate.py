@@ -5,6 +5,9 @@ The gate itself is tested in `tests/tito/author/test_check.py`. This file is her
 it, because it takes longest after the book: workers take the files in the order of their paths.
 """
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,3 +31,16 @@ def test_every_lesson_of_this_course_passes_the_gate(entry):
     # The last lessons take longest, and the other workers are done before them.
     found = check.check(entry, jobs=2, every=40)
     assert [(f.question, f.problems) for f in found if not f.ok] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", LESSONS, ids=[entry.name for entry in LESSONS])
+def test_a_chapter_runs_in_plain_python_with_its_checks(entry):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", entry.script],
+        env=os.environ | {"MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stdout[-300:] + done.stderr[-1500:]

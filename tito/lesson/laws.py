@@ -130,7 +130,9 @@ class Watch:
         """Begin to watch a check. without: the laws that it is without"""
         self.without, self.broken, self.calls = without, list[str](), list[Call]()
         self.counts: dict[str, int] = {}
-        classes, self.holders = _of_package(self.package, len(sys.modules))
+        classes, held = _of_package(self.package, len(sys.modules))
+        own = vars(sys.modules["__main__"]) if self.module == "__main__" else {}  # of `check()`
+        self.holders = [*held, *_held([own], _classes([own]))]
         for kind in [*classes, *self.classes.values()]:
             if id(kind) not in self.during:  # a check may import its module
                 names = dict(vars(kind))
@@ -345,7 +347,8 @@ class Watch:
         functions = [(name, x) for name, x in own.items() if isinstance(x, FunctionType)]
         for kind, names in self.before:
             for name, x in names.items():
-                if type(x) in CONTAINERS and not name.startswith("__"):
+                is_namespace = type(x) is dict and "__builtins__" in x  # globals() of a module
+                if type(x) in CONTAINERS and not name.startswith("__") and not is_namespace:
                     yield f"{kind.__name__}.{name}, which all objects share,", x, copy.copy(x)
                 elif isinstance(x, FunctionType) and id(kind) in self.classes:
                     functions.append((f"{kind.__name__}.{name}", x))
@@ -416,13 +419,18 @@ def _of_package(package: str, modules: int) -> tuple[list[type], list[tuple[Any,
     """
     spaces = _spaces(package)
     classes = _classes(spaces)
+    return classes, _held(spaces, classes)
+
+
+def _held(spaces: list[dict[str, Any]], classes: list[type]) -> list[tuple[Any, str]]:
+    """(holder, name) of each mode and generator in these namespaces and classes."""
     objects = [
         x
         for space in spaces
         for x in space.values()
         if type(x).__module__ == space.get("__name__") and not isinstance(x, type)
     ]
-    holders = [
+    return [
         (holder, name)
         for holder in [*spaces, *classes, *objects]
         for name, x in (
@@ -430,7 +438,6 @@ def _of_package(package: str, modules: int) -> tuple[list[type], list[tuple[Any,
         ).items()
         if type(x) is bool or state_of(x)
     ]
-    return classes, holders
 
 
 def _get(holder: Any, name: str) -> Any:

@@ -1,6 +1,8 @@
 """What a function may do with the arguments that a check hands over, as in the judge."""
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -74,3 +76,43 @@ def test_a_function_of_the_checks_is_not_one_of_the_chapter_with_its_name():
     space = {"more": lambda x: 0, "f": lambda x: x, "__name__": __name__}
     (_, done) = run_checks(suite, space, ["check-f.test_f"], lambda frame: False)
     assert done["status"] == "passed", done["message"]
+
+
+def counted_class():
+    """A class of a lesson, with the names of its module as an attribute, and its checks."""
+    space = {"__name__": "lesson", "__builtins__": __builtins__}
+    code = "class Counter:\n    names = globals()\n    def up(self, n):\n        return n + 1\n"
+    exec(code, space)
+    sections = "# %% up points=1\ndef test_up():\n    assert Counter().up(1) == 2\n"
+    suite = suite_of(cells.parse(Path("checks.py"), sections).cells, "checks.py")
+    return space, suite
+
+
+def test_the_names_of_a_module_are_no_state_that_a_class_keeps():
+    space, suite = counted_class()
+    watch = Watch(space, "package")
+    watch.begin()
+    space["another"] = 1  # as a chapter defines names while its checks run
+    assert watch.end() == [] and space["another"] == 1
+
+
+def test_a_class_is_as_before_also_after_a_run_that_was_given_up():
+    space, suite = counted_class()
+    before = dict(vars(space["Counter"]))
+    run = run_checks(suite, space, ["check-up.test_up"], lambda frame: False)
+    next(run)
+    assert vars(space["Counter"])["up"] is not before["up"]
+    run.close()
+    assert dict(vars(space["Counter"])) == before
+
+
+def test_a_chapter_that_runs_as_a_script_may_draw_from_its_own_generator(monkeypatch):
+    main = ModuleType("__main__")
+    code = "import numpy as np\nshared = np.random.default_rng(0)\n"
+    exec(f"{code}def draw(n):\n    return shared.normal(size=n)\n", vars(main))
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    watch = Watch(vars(main), "package")
+    watch.begin()
+    watch.functions["draw"](3)
+    watch.replay()
+    assert watch.end() == []
