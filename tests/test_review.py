@@ -1,9 +1,9 @@
 """The questions that `tito review` makes of every exercise's solution, and of the recorded right
 solutions in another style: enough of them, and each with one right answer.
 
-The first exercise of each lesson is tried in the suite, and all of them by hand, in about half an
-hour: `TITO_EVERY_EXERCISE=1 bin/test --all -s -k questions_about` prints a table: exercise,
-questions of each kind, seconds.
+The suite tries the first exercise of each lesson that changed since it passed, and of two others.
+All of them are tried by hand, in about half an hour: `TITO_EVERY_LESSON=1 TITO_EVERY_EXERCISE=1
+bin/test --all -s -k questions_about` prints a table: exercise, questions of each kind, seconds.
 """
 
 import os
@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from unchanged import lessons_to_run
 
 from tito.author.scratch import ScratchRoots
 from tito.learn import review
@@ -20,7 +21,7 @@ from tito.lesson import course
 from tito.lesson.mistakes import load as load_recorded
 
 ROOT = course.open_root(Path(__file__).resolve().parents[1])
-LESSONS = [entry.name for entry in ROOT.lessons if entry.declared.exercises]
+LESSONS = [entry.name for entry in lessons_to_run(ROOT.lessons) if entry.declared.exercises]
 ENOUGH = 3  # questions about an exercise
 SHARE = 0.97  # of the exercises have as many
 FEW = {  # the others: one line with too little to change, or long numbers

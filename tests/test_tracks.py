@@ -4,6 +4,7 @@ import re
 
 import pytest
 from commands import tito
+from unchanged import lessons_to_run
 
 from tito.author.scratch import ScratchRoots
 from tito.learn import runner
@@ -11,7 +12,7 @@ from tito.learn.process import Process
 from tito.lesson import cells, course, track
 
 COURSE = course.installed_course().whole
-LESSONS = [entry.name for entry in COURSE.lessons]
+LESSONS = [entry.name for entry in lessons_to_run(COURSE.lessons)]
 
 
 def chapter_up_to(lesson, number):

@@ -25,7 +25,7 @@ from tito.lesson.course import Entry
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 RECORD = Path(__file__).with_name("passed.json")
-TESTS = ("tests/test_gate.py",)
+TESTS = "test_gate.py", "test_tracks.py", "test_review.py", "book/test_site.py"
 EVERY = "TITO_EVERY_LESSON"  # set: a test runs all lessons
 OTHERS = 2  # unchanged lessons that run
 
@@ -65,7 +65,8 @@ def main() -> int:
     every = {EVERY: "1"} if parser.parse_args().every else {}
     lessons = course.open_root(REPOSITORY).lessons
     states = {entry.name: state_of(entry) for entry in lessons}
-    words = [sys.executable, "-m", "pytest", "-q", "--all", "-n", "2", *TESTS]
+    words = [sys.executable, "-m", "pytest", "-q", "--all", "-n", "2", "--dist", "loadfile"]
+    words += [f"tests/{name}" for name in TESTS]
     code = subprocess.run(words, cwd=REPOSITORY, env=os.environ | every).returncode
     if code == 0:
         RECORD.write_text(json.dumps(states, indent=1) + "\n", encoding="utf-8")

@@ -1,6 +1,6 @@
-"""The course's own site, every lesson and milestone run, in a real browser: what a reader sees, on
-a screen and on a phone, with a
-keyboard and without scripts."""
+"""The course's own site in a real browser: what a reader sees, on a screen and on a phone, with a
+keyboard and without scripts. All milestones were run for it, and of the lessons those that changed
+since they were recorded to pass, and two others; the pages of the other lessons have no results."""
 
 import gzip
 import itertools
@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import pytest
 from browsers import chromium, served
+from unchanged import lessons_to_run
 
 pytest.importorskip(
     "myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`"
@@ -25,8 +26,10 @@ playwright = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: it is in the extra `dev`"
 )
 
+from tito import files  # noqa: E402
 from tito.author import leaks  # noqa: E402
 from tito.book import build as book  # noqa: E402
+from tito.book import execute  # noqa: E402
 from tito.cli import app, run  # noqa: E402, F401  `run` adds the commands
 from tito.learn import milestone
 from tito.lesson import course
@@ -130,8 +133,8 @@ BRIEFLY = [
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The course's site, made without a network and only from the repository's files, and its
-    address on this machine."""
+    """The course's site, made without a network and only from the repository's files, its address
+    on this machine, and the lessons that were run for it."""
     root = tmp_path_factory.mktemp("site") / "course"
     for name in ("modules", "tinytorch", "book"):
         shutil.copytree(
@@ -146,9 +149,12 @@ def site(tmp_path_factory):
         text = path.read_text(encoding="utf-8")
         assert text.count(old) == 1
         path.write_text(text.replace(old, new), encoding="utf-8")
+    course_root = course.open_root(root)
+    chosen = lessons_to_run(course_root.lessons)
+    leave_out(course_root, [entry for entry in course_root.lessons if entry not in chosen])
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(socket, "getaddrinfo", nobody)
-        built = book.build(course.open_root(root), book.Options(commands=app.commands()))
+        built = book.build(course_root, book.Options(commands=app.commands()))
     folder = built.path
     with served(folder) as address:
         pages = [
@@ -158,6 +164,7 @@ def site(tmp_path_factory):
         ]
         yield SimpleNamespace(
             root=root,
+            run=chosen,
             built=built,
             folder=folder,
             pages=pages,
@@ -167,6 +174,14 @@ def site(tmp_path_factory):
                 p for p in pages if "activations/" in p and "Hint 1" in text_of(folder / p)
             ),
         )
+
+
+def leave_out(root, lessons):
+    """Let the build find that these lessons were run and showed nothing."""
+    work = root.path / "book" / "_build"
+    jobs = execute.find_jobs(root, execute.write_package(root, work / "package"), work / "executed")
+    for entry in lessons:
+        files.write(jobs[f"lessons/{entry.folder}"].place, "{}\n")
 
 
 @pytest.fixture(scope="module")
@@ -194,10 +209,9 @@ def open_page(browser, site):
         context.close()
 
 
-def test_the_whole_course_was_run_and_shows_no_solution(site):
-    root = course.open_root(site.root)
-    everything = [entry.name for entry in root.lessons] + [
-        one.name for one in milestone.milestones(root)
+def test_lessons_and_all_milestones_were_run_and_show_no_solution(site):
+    everything = [entry.name for entry in site.run] + [
+        one.name for one in milestone.milestones(course.open_root(site.root))
     ]
     assert sorted(site.built.ran) == sorted(everything) and len(everything) > 12
     sections = [name for name in site.pages if SECTION.fullmatch(name)]
@@ -218,7 +232,7 @@ def test_lessons_and_milestones_show_what_they_print_and_draw(site):
         name.split("/")[1].removesuffix(".html")
         for name in shown
         if "cell_output" in (site.folder / name).read_text(encoding="utf-8")
-    } == {entry.folder for entry in course.open_root(site.root).lessons}
+    } == {entry.folder for entry in site.run}
     assert [
         name for name in site.pages if " at 0x" in text_of(site.folder / name)
     ] == []  # a place in memory is nothing to read
@@ -414,14 +428,14 @@ def test_the_zip_of_the_course_is_a_folder_to_work_in(site, tmp_path):
     ) == 26
 
 
-def test_every_lesson_has_three_pictures(site):
+def test_every_lesson_that_was_run_has_three_pictures(site):
     drawn = {
         entry.folder: sum(
             len(re.findall(r"_images/|<svg\b|<canvas\b", (site.folder / name).read_text("utf-8")))
             for name in site.pages
             if name.startswith((f"lessons/{entry.folder}/", f"lessons/{entry.folder}.html"))
         )
-        for entry in course.open_root(site.root).lessons
+        for entry in site.run
     }
     assert [name for name, pictures in drawn.items() if pictures < 3] == []
 

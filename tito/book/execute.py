@@ -76,7 +76,7 @@ def run_all(
     alt text, with its place.
     """
     cache.mkdir(parents=True, exist_ok=True)
-    jobs = _jobs(root, package, cache)
+    jobs = find_jobs(root, package, cache)
 
     def run(job: Job) -> str:
         text = json.dumps(job.run(), indent=1, sort_keys=True, ensure_ascii=False)
@@ -99,7 +99,7 @@ def run_all(
     return outputs
 
 
-def _jobs(root: Root, package: Package, cache: Path) -> dict[str, Job]:
+def find_jobs(root: Root, package: Package, cache: Path) -> dict[str, Job]:
     """{page: job}, in the order in which they are begun: milestones first, because they take
     longest, but those that use the run of another one last.
     """
