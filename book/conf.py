@@ -18,6 +18,7 @@ nb_execution_mode = "off"
 nb_merge_streams = True
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+myst_heading_slug_func = "tito.book.pages.slug_of"
 highlight_language = "python"
 smartquotes = False  # would make one dash of the two in --help
 
@@ -35,7 +36,7 @@ html_math_renderer = "katex"
 html_theme_options = {
     "footer_content_items": [],
     "home_page_in_toc": False,  # the title above leads there
-    "max_navbar_depth": 1,  # the sections of a lesson are at the right
+    "max_navbar_depth": 1,  # the pages of a lesson are at the right
     "navigation_with_keys": False,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
@@ -166,7 +167,8 @@ GROUP = re.compile(
 
 def fold_contents(app, page, template, context, doctree):
     """Fold the groups of the contents at the left, but the one that is read, so that few links
-    come before the text. At the right, list the sections of a lesson or of a long page.
+    come before the text. At the right, list the pages of a lesson or of a long page, and what is
+    on this one.
     """
     contents = context["generate_toctree_html"]
 
@@ -190,7 +192,8 @@ def fold_contents(app, page, template, context, doctree):
     top = page if page in included else page.rpartition("/")[0]
     if page != root_doc and (sections := included.get(top)):
         links = "".join(
-            f'<li class="toc-h2 nav-item toc-entry">{_link(app, page, one)}</li>'
+            f'<li class="toc-h2 nav-item toc-entry">{_link(app, page, one)}'
+            f"{_headings(app, page) if one == page else ''}</li>"
             for one in [top, *sections]
         )
         context["generate_toc_html"] = lambda *words, **options: (
@@ -204,6 +207,17 @@ def _link(app, page, to):
     here = ' aria-current="page"' if to == page else ""
     title = app.env.titles[to].astext()
     return f'<a class="nav-link section-link" href="{address}"{here}>{html.escape(title)}</a>'
+
+
+def _headings(app, page):
+    """The sections of a page, as links."""
+    titles = [node for node in app.env.tocs[page].findall(nodes.reference) if node["anchorname"]]
+    links = "".join(
+        f'<li class="toc-h3 nav-item toc-entry"><a class="nav-link" href="{node["anchorname"]}">'
+        f"{html.escape(node.astext())}</a></li>"
+        for node in titles
+    )
+    return f'<ul class="nav section-nav flex-column">{links}</ul>' if links else ""
 
 
 def number_paragraphs(app, doctree):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from tito.book import execute
-from tito.book.notebook_cells import BookPage, Part, prose
+from tito.book.notebook_cells import Part, Section, prose
 from tito.errors import WorkError
 from tito.lesson.course import Entry, Root
 
@@ -53,7 +53,7 @@ def read_drawings(root: Root, package: Path) -> list[Figure]:
     return figures
 
 
-def place(entry: Entry, sections: list[BookPage], figures: Sequence[Figure]) -> None:
+def place(entry: Entry, sections: list[Section], figures: Sequence[Figure]) -> None:
     """Put a lesson's drawings into the sections of its pages."""
     places = [(*_find(sections, figure), figure["html"]) for figure in figures]
     places.sort(key=lambda place: place[:3])
@@ -79,7 +79,7 @@ def escaped(text: str) -> str:
     )
 
 
-def _find(sections: list[BookPage], figure: Figure) -> tuple[int, int, int]:
+def _find(sections: list[Section], figure: Figure) -> tuple[int, int, int]:
     """(section, part, end of the paragraph in it) after which a drawing is put."""
     name, title, after = figure["name"], figure["section"], figure["after"]
     titles = [section.title for section in sections]

@@ -13,15 +13,17 @@ Outputs = list[dict[str, Any]]  # of a cell, as in a notebook
 
 
 @dataclass
-class BookPage:
-    """A page of a lesson: the part from one `##` to the next.
+class Section:
+    """A section of a lesson: from one `##` to the next.
 
-    title   its heading, "" of the lesson's first page
+    title   its heading, "" of the opening
     path    of its page in the book, without its ending
+    page    the title of that page, "" where it is the section's own
     """
 
     title: str
     path: str
+    page: str = ""
     parts: list[Part] = field(default_factory=list)
     exercises: list[str] = field(default_factory=list)
 

@@ -1,7 +1,9 @@
-"""Generate the pages of lessons, one for each section, and of milestones, as notebooks for Sphinx.
+"""Generate the pages of lessons and of milestones, as notebooks for Sphinx.
 
-They contain the lesson's cells and their outputs. Exercises have no solutions and hidden checks;
-visible checks and hints are folded; lines for tools (`#| export`, metadata) are left out.
+A lesson has a page for its opening, and one from each text cell with `page="Title"` to the next, or
+in a lesson without such cells one for each section. They contain the lesson's cells and their
+outputs. Exercises have no solutions and hidden checks; visible checks and hints are folded; lines
+for tools (`#| export`, metadata) are left out.
 """
 
 import ast
@@ -14,10 +16,10 @@ from typing import Any
 
 from tito.book import drawings
 from tito.book.notebook_cells import (
-    BookPage,
     NotebookCell,
     Outputs,
     Part,
+    Section,
     code,
     folded_output,
     notebook_text,
@@ -40,6 +42,13 @@ TASK = "**Task.**"
 PARAGRAPH = re.compile(rf"(?!#|{re.escape(TASK)})(.+?)(?:\n\n(.*)|\Z)", re.S)
 OPEN_LINES, OPENING_LINES = 25, 8  # longer code that is given is folded, in a lesson's opening too
 SEARCHED = 'data-pagefind-index-attrs="data-also" data-pagefind-meta="also[data-also]"'
+# What prose refers to; what stands in code, links, tags, formulas and headings is left as it is.
+REFERENCE = re.compile(
+    r"```.*?```|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]*>|\$[^$]*\$|^#.*?$"
+    r"|\blesson (?P<lesson>\d\d)\b|(?P<opening>\bfirst picture|\bpicture at the beginning)"
+    r'|\bsection "(?P<section>[^"]+)"',
+    re.M | re.S,
+)
 FEW_LINES = 6  # of given functions in an exercise, which are not folded
 
 
@@ -50,24 +59,28 @@ def notebooks(
     figures: Sequence[drawings.Figure] = (),
 ) -> dict[str, str]:
     """{path: text} of the notebooks that become the lesson's pages: the first, with what comes
-    before its first section, the list of sections and the list of exercises, and one per section.
+    before its first section and a list of what follows, and the others.
 
     outputs  {number of a cell, as a string: its outputs}; empty for a page without them
     links    [(words, address)] for the card below the opening: where to get or open the lesson
     figures  the lesson's drawings
     """
-    lesson, pages = entry.declared, read_sections(entry, outputs)
-    drawings.place(entry, pages, figures)
-    _mark_terms(lesson, pages)
-    end = (card(entry, links), _contents(lesson, pages))
-    pages[0].parts += [(0, prose(text)) for text in end if text]
-    return {
-        f"{page.path}.ipynb": notebook_text(page.parts, first)
-        for page, first in zip(pages, first_lines(entry).values(), strict=True)
-    }
+    lesson, sections = entry.declared, read_sections(entry, outputs)
+    drawings.place(entry, sections, figures)
+    _mark_terms(lesson, sections)
+    _link_references(entry, sections)
+    end = (card(entry, links), _contents(entry, sections))
+    sections[0].parts += [(0, prose(text)) for text in end if text]
+    texts = {}
+    for path, first in first_lines(entry).items():
+        inside = [section for section in sections if section.path == path]
+        title = [(first, prose(f"# {inside[0].page}"))] if inside[0].page else []
+        parts = title + [part for section in inside for part in section.parts]
+        texts[f"{path}.ipynb"] = notebook_text(parts, first)
+    return texts
 
 
-def read_sections(entry: Entry, outputs: dict[str, Outputs]) -> list[BookPage]:
+def read_sections(entry: Entry, outputs: dict[str, Outputs]) -> list[Section]:
     """The parts of a lesson's pages: its opening, and each section."""
     builder = _Builder(entry, outputs)
     for cell in entry.declared.source.cells:
@@ -81,8 +94,8 @@ class _Builder:
     def __init__(self, entry: Entry, outputs: dict[str, Outputs]) -> None:
         self.entry, self.outputs = entry, outputs
         self.released = cells.parse(entry.declared.path, entry.declared.released)
-        self.sections = [BookPage("", f"lessons/{entry.folder}")]
-        self.paths = section_paths(entry)
+        self.sections = [Section("", f"lessons/{entry.folder}")]
+        self.places = _places(entry)
         self.tracks = list(entry.root.all_tracks.values())[:1]  # the first is what learners get
         self.explained: Cell | None = None  # the cell whose answer the next paragraph explains
 
@@ -132,10 +145,11 @@ class _Builder:
         for line, title, block in _blocks(text):
             line += above
             if title:
-                self.sections.append(BookPage(title, next(self.paths)))
+                path, page, _ = next(self.places)
+                self.sections.append(Section(title, path, page))
                 number = f"{self.entry.number}.{len(self.sections) - 1}"
-                self.add(cell, [(line, prose(f"# {number} {title}"))])
-            if len(self.sections) > 1:
+                self.add(cell, [(line, prose(f"{'#' * (1 + bool(page))} {number} {title}"))])
+            if len(self.sections) > 1 and not self.sections[-1].page:
                 block = re.sub(r"^##(#+ )", r"#\1", block, flags=re.M)
             first = line + len(block) - len(block.lstrip("\n"))
             self.add(cell, [(first, prose(block.strip("\n")))])
@@ -165,12 +179,31 @@ class _Builder:
         self.add(cell, parts)
 
 
-def _prose_blocks(entry: Entry) -> Iterator[tuple[int, str, str]]:
-    """(line of the script, title, text) of each block of the lesson's prose."""
+def _prose_blocks(entry: Entry) -> Iterator[tuple[Cell, int, str, str]]:
+    """(cell, line of the script, title, text) of each block of the lesson's prose."""
     for cell in entry.declared.source.cells:
         if cell.kind == "markdown" and not cell.question:
             for line, title, text in _blocks(cell.source):
-                yield cell.line + line, title, text
+                yield cell, cell.line + line, title, text
+
+
+def _places(entry: Entry) -> Iterator[tuple[str, str, int]]:
+    """(path of its page without the ending, title of that page, line of the script) of each
+    section. The title is "" where the page is the section's own.
+    """
+    home, page, path = f"lessons/{entry.folder}", "", ""
+    seen = set()
+    for cell, line, title, _ in _prose_blocks(entry):
+        if not title:
+            continue
+        begins = cell.metadata.get("page", "")
+        if begins or not page:
+            page = begins
+            path = f"{home}/{slug_of(page or title)}"
+            while path in seen:
+                path += "-again"
+            seen.add(path)
+        yield path, page, line
 
 
 def first_lines(entry: Entry) -> dict[str, int]:
@@ -178,38 +211,28 @@ def first_lines(entry: Entry) -> dict[str, int]:
 
     A page's lines are counted from there: when its lesson changes above it, the page is the same.
     """
-    lines = [line - BEHIND for line, title, _ in _prose_blocks(entry) if title]
-    return {f"lessons/{entry.folder}": 0} | dict(zip(section_paths(entry), lines, strict=True))
-
-
-def section_paths(entry: Entry) -> Iterator[str]:
-    """The path of the page of each section in order, without its ending."""
-    seen = set()
-    for _, title, _ in _prose_blocks(entry):
-        if title:
-            slug = slug_of(title)
-            while slug in seen:
-                slug += "-again"
-            seen.add(slug)
-            yield f"lessons/{entry.folder}/{slug}"
+    lines = {f"lessons/{entry.folder}": 0}
+    for path, _, line in _places(entry):
+        lines.setdefault(path, line - BEHIND)
+    return lines
 
 
 def addresses(entry: Entry) -> dict[str, str]:
     """{heading: the address of its place in the book} of a lesson's headings."""
-    places: dict[str, str] = {}
-    path, paths = f"lessons/{entry.folder}", section_paths(entry)
-    for _, title, text in _prose_blocks(entry):
+    found: dict[str, str] = {}
+    path, places = f"lessons/{entry.folder}", _places(entry)
+    for _, _, title, text in _prose_blocks(entry):
         if title:
-            path = next(paths)
-            places[title] = f"{path}.ipynb"
+            path, page, _ = next(places)
+            found[title] = f"{path}.ipynb" + f"#{slug_of(title)}" * bool(page)
         for lower in re.findall(r"^#+ (.+)$", text, re.M):
-            places.setdefault(lower.strip(), f"{path}.ipynb#{slug_of(lower)}")
-    return places
+            found.setdefault(lower.strip(), f"{path}.ipynb#{slug_of(lower)}")
+    return found
 
 
 def slug_of(heading: str) -> str:
-    """The anchor that MyST gives a heading."""
-    text = re.sub(r"[*`$]", "", heading).strip().lower().replace(" ", "-")
+    """The anchor of a heading, without its number: conf.py lets MyST give the same."""
+    text = re.sub(r"[*`$]|^\d+\.\d+ ", "", heading).strip().lower().replace(" ", "-")
     return re.sub(r"[^\w\-]", "", text)
 
 
@@ -238,7 +261,7 @@ def _take_task(parts: list[Part]) -> str:
     return task.strip()
 
 
-def _mark_terms(lesson: Lesson, sections: list[BookPage]) -> None:
+def _mark_terms(lesson: Lesson, sections: list[Section]) -> None:
     """Give each term an address, `#term-learning-rate`, where the lesson explains it. There, the
     search also finds its synonyms.
     """
@@ -262,38 +285,73 @@ def _mark_terms(lesson: Lesson, sections: list[BookPage]) -> None:
             part["source"] = f'{source[:at]}<span id="{term_id(term)}"{found}></span>{source[at:]}'
 
 
+def _link_references(entry: Entry, sections: list[Section]) -> None:
+    """Let "lesson 04" lead there where a section first says it, 'section "Metrics"' to the section,
+    and "first picture" to the opening.
+    """
+    home, own = f"lessons/{entry.folder}.ipynb", addresses(entry)
+    lessons = {
+        f"{other.number:02}": f"lessons/{other.folder}.ipynb" for other in entry.root.lessons
+    }
+    for section in sections:
+        linked = {home}
+
+        def link(match: re.Match[str]) -> str:
+            place = own.get(match["section"]) or lessons.get(match["lesson"], "")
+            place = home if match["opening"] and section.title else place
+            if not place or (match["lesson"] and place in linked):
+                return match[0]
+            linked.add(place)
+            path = posixpath.relpath(place, posixpath.dirname(section.path))
+            return f"[{match[0]}]({path})"
+
+        for _, part in section.parts:
+            if part["cell_type"] == "markdown":
+                part["source"] = REFERENCE.sub(link, part["source"])
+
+
 def term_id(term: str) -> str:
     """The anchor of the place that explains a term."""
     return f"term-{slug_of(term)}"
 
 
-def _contents(lesson: Lesson, sections: list[BookPage]) -> str:
-    """The end of a lesson's first page: its sections with their exercises, which have here the same
-    address as on their own page.
+def _contents(entry: Entry, sections: list[Section]) -> str:
+    """The end of a lesson's first page: the other pages with their sections and exercises. An
+    exercise has here the same address as on its page.
     """
-    if len(sections) == 1:
+    rows: dict[str, str] = {}
+    for path in dict.fromkeys(section.path for section in sections[1:]):
+        below = []
+        for number, section in enumerate(sections):
+            if section.path == path:
+                if section.page:
+                    words = f"{entry.number}.{number} {section.title}"
+                    below.append(("", slug_of(section.title), _plain(words)))
+                exercises = map(entry.declared.exercise, section.exercises)
+                below += [(one.id, one.id, one.title) for one in exercises]
+        first = next(section for section in sections if section.path == path)
+        there = posixpath.relpath(path, "lessons")
+        rows[there] = contents_row(there, _plain(first.page or first.title), below)
+    if not rows:
         return ""
-    paths, rows = [], []
-    for section in sections[1:]:
-        path = posixpath.relpath(section.path, "lessons")
-        exercises = map(lesson.exercise, section.exercises)
-        below = [(exercise.id, exercise.title) for exercise in exercises]
-        title = html.escape(re.sub(r"[*`$]", "", section.title))
-        paths.append(path)
-        rows.append(contents_row(path, title, below))
-    listed = "\n".join(rows)
+    listed = "\n".join(rows.values())
     return (
         f'## Sections and exercises\n\n<ol class="lesson-contents">\n{listed}\n</ol>\n\n'
-        + hidden_toctree(paths)
+        + hidden_toctree([*rows])
     )
 
 
-def contents_row(path: str, title: str, below: list[tuple[str, str]], anchor: str = "") -> str:
-    """A section in a list of contents, with [(id, title)] of its subsections. The list has the same
-    ids, so that addresses of the whole page still work.
+def _plain(title: str) -> str:
+    return html.escape(re.sub(r"[*`$]", "", title))
+
+
+def contents_row(path: str, title: str, below: list[tuple[str, str, str]], anchor: str = "") -> str:
+    """A page in a list of contents, with [(id here or "", its address there, title)] of what is in
+    it. With ids, addresses of the whole page still work.
     """
     listed = "".join(
-        f'<li id="{id_}"><a href="{path}.html#{id_}">{words}</a></li>' for id_, words in below
+        f'<li id="{id_}">'.replace(' id=""', "") + f'<a href="{path}.html#{there}">{words}</a></li>'
+        for id_, there, words in below
     )
     row = f'<a class="section-link" href="{path}.html">{title}</a>'
     id_ = f' id="{anchor}"' if anchor else ""

@@ -267,7 +267,7 @@ def lesson_chapter(entry: Entry, outputs: dict[str, Outputs], pictures: Pictures
             elif source == END_OF_EXERCISE:
                 writer.add(END_OF_BOX)
             elif not source.startswith(f"# {title}\n"):
-                writer.add_cell(_lowered(cell) if section.title else cell)
+                writer.add_cell(_lowered(cell) if section.title and not section.page else cell)
             elif opening := source.partition("\n")[2].strip():
                 writer.add_cell(cell | {"source": opening})
     return chapter

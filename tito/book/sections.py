@@ -59,7 +59,7 @@ def _split(name: str, text: str) -> tuple[dict[str, str], dict[str, str]]:
             body[number - start] = f"{'#' * (level - 1)} {lower}"
         # empty lines above keep the numbers of the lines, for Sphinx's warnings
         parts[f"{path}.md"] = "\n" * start + "\n".join(body)
-        titles = [(_slug(lower), _as_html(lower)) for _, _, lower in below]
+        titles = [(_slug(low), _slug(low), _as_html(low)) for _, _, low in below]
         rows.append(contents_row(path, _as_html(title), titles, _slug(title)))
     contents = '<ol class="lesson-contents page-contents">\n' + "\n".join(rows) + "\n</ol>\n\n"
     contents += hidden_toctree([path.removesuffix(".md") for path in parts])

@@ -22,7 +22,8 @@ draw_goal();
 # **You need** Python and about an hour. **You build** a model, a function that measures
 # how wrong the model is, the functions that train the model, and an estimate of how long one
 # training step of a large network would take.
-#
+
+# %% [markdown] page="One neuron"
 # ## The model
 #
 # Before we can train, we need something to train. A **model** is a function with adjustable
@@ -292,7 +293,8 @@ plot_lines(curves, "step", "loss", top=10);
 # %% [markdown]
 # With a small rate the loss falls slowly, while with a rate that is too large each step goes
 # past the lowest point of the loss and ends higher than before: training *diverges*.
-#
+
+# %% [markdown] page="A network"
 # ## A neural network, with the same functions
 #
 # No line can separate the two groups of points in the picture at the top. A **neural network**

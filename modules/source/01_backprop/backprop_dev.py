@@ -36,7 +36,7 @@ draw_boundary(trained, points, targets, "105 parameters, 100 steps");
 # that record how they were computed, the backward pass, a training step, and networks of any
 # size.
 
-# %% [markdown]
+# %% [markdown] page="Recording a computation"
 # ## The computation graph
 #
 # Our first example has four inputs and one result, $L$:
@@ -297,7 +297,7 @@ f, g = L._prev
 for node in (L, f, g):
     print(f"{node.data:g} by {node._op!r}, local gradients {node._local_gradients}")
 
-# %% [markdown]
+# %% [markdown] page="Backpropagation"
 # ## The chain rule
 #
 # Each `Value` now stores its inputs and its local gradients. Next we use them. An **upstream
@@ -532,7 +532,7 @@ draw_graph(L)
 # alt: The graph of L, drawn from the Values: four rounded boxes for the inputs, two sums and a
 # product, and L at the bottom, each with data and grad; on the arrows the local gradients.
 
-# %% [markdown]
+# %% [markdown] page="Training and checking"
 # ## Training
 #
 # The network of lesson 00 has 25 parameters. Now each of them is a Value, so the loss is a
@@ -774,7 +774,7 @@ try:
 except AssertionError as error:
     print("relu:", error)
 
-# %% [markdown]
+# %% [markdown] page="A network of values"
 # ## Neurons
 #
 # Because the slices `parameters[i : i + 3]` in the section "Training" were easy to get wrong,

@@ -72,7 +72,7 @@ plt.show()
 # `tinytorch/core/tensor.py`. (`exporti` marks names for internal use.) Everything imported from
 # `tinytorch.support` is given.
 
-# %% [markdown]
+# %% [markdown] page="Arrays in memory"
 # ## Shape, axis and rank
 #
 # The network of the picture computes with arrays of several shapes. A **tensor** is an array of
@@ -253,7 +253,7 @@ for a, b in [((359, 256), (256,)), ((3, 1), (3,)), ((2, 3), (2,))]:
     except ValueError as error:
         print(error)
 
-# %% [markdown]
+# %% [markdown] page="A class for tensors"
 # ## The Tensor class
 #
 # Now we begin our own array library. A `Tensor` holds a NumPy array in `.data`. The class is
@@ -534,7 +534,7 @@ def var(x, axis=None, keepdims=False, correction=0):
 # %% checks="var"
 check("var")
 
-# %% [markdown]
+# %% [markdown] page="Shapes and products"
 # ## Reshaping
 #
 # `reshape` keeps the elements in row-major order and changes the shape and the strides. The

@@ -47,7 +47,7 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # **You need** 02 (Tensor). **You build** a function that turns two layers into one, `relu`, the
 # weights of a network that separates the four points of the picture, and `softmax`.
 
-# %% [markdown]
+# %% [markdown] page="Why a network needs a nonlinearity"
 # ## Affine maps
 #
 # An **affine map** is a function of the form $xW + b$: a matrix product plus a constant row.
@@ -250,7 +250,7 @@ for corner, output, affine in zip(corners, relu(Tensor(corners) @ w1 + b1) @ w2 
                                   Tensor(corners) @ w + b):
     print(corner, f"with relu {float(output):g}, without {float(affine):g}")
 
-# %% [markdown]
+# %% [markdown] page="Smooth functions and probabilities"
 # ## Sigmoid, tanh and GELU
 #
 # Three more activation functions are given, in `tinytorch/support/tensor_functions.py`:

@@ -44,7 +44,7 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 # layers. **You build** `linear`, initializations, `Dense`, `Sequential`, `named_parameters`,
 # `state_dict`, `load_state_dict` and `Dropout`.
 
-# %% [markdown]
+# %% [markdown] page="A layer and its first weights"
 # ## Fully connected layers
 #
 # We begin with the kind of layer that the networks in the picture consist of. A **fully
@@ -370,7 +370,7 @@ for label, std in curves.items():
 # two nearly equal inputs are 1.07 apart, almost as far as unrelated ones, so that the output
 # for one input says little about the output for a similar input.
 
-# %% [markdown]
+# %% [markdown] page="Layers as objects"
 # ## Modules
 #
 # This is the middle of the lesson, and a good place for a break. From here on you build
@@ -747,7 +747,7 @@ check("traverse")
 for path, part in traverse(TwoHeads()):
     print(f"{path!r:18} {type(part).__name__}")
 
-# %% [markdown]
+# %% [markdown] page="Saving and loading"
 # ## Named parameters
 #
 # Not every tensor in a module is a parameter. A **buffer** is a tensor of a module that is
@@ -973,7 +973,7 @@ try:
 except ValueError as error:
     print(error)
 
-# %% [markdown]
+# %% [markdown] page="Training mode and dropout"
 # ## Training and evaluation mode
 #
 # Some layers compute one thing while the network is being trained and another when it is used.

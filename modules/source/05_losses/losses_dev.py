@@ -50,7 +50,7 @@ axes.text(1.2, 0.6, "yes");
 # `binary_cross_entropy_with_logits`, `cross_entropy` and `CrossEntropyLoss`. The functions that
 # check their inputs are given. The losses of logits must be correct even for logits of 1000.
 
-# %% [markdown]
+# %% [markdown] page="Losses from likelihood"
 # ## Mean squared error
 #
 # The first loss is for predictions that are numbers, such as prices. The **mean squared error**
@@ -388,7 +388,7 @@ print("squared error", steps_until_yes(squared_error))
 # the derivative of the saturated sigmoid, is close to 0 here, a network that is sure and wrong
 # hardly learns with the squared error.
 
-# %% [markdown]
+# %% [markdown] page="Cross-entropy without overflow"
 # ## Log-sum-exp
 #
 # The third loss is for questions with several answers. A network that recognizes ten digits
@@ -778,7 +778,7 @@ for name, loss in [("composed", composed), ("one operation", cross_entropy)]:
 # operation also keeps fewer numbers until the backward pass (lesson 06), which then reads one
 # large array instead of several.
 
-# %% [markdown]
+# %% [markdown] page="What a loss says"
 # ## Loss modules
 #
 # A training loop chooses its loss once, with its options, and calls it thousands of times. So

@@ -56,7 +56,7 @@ from tinytorch.core.tensor import Tensor, Variable, apply, operand
 from tinytorch.support import derivatives
 from tinytorch.support.svg import draw_graph
 
-# %% [markdown]
+# %% [markdown] page="Graphs and rules"
 # ## Recording operations
 #
 # The last line of `apply` in lesson 02 calls `record(out, op, inputs, arrays, options)`. If an
@@ -213,7 +213,7 @@ def topological_order(root):
             stack.extend(creator.inputs)
     return sorted(created, key=created.get, reverse=True)
 
-# %% [markdown]
+# %% [markdown] page="The backward pass and its test"
 # ## Propagating gradients
 #
 # During the backward pass a dictionary `gradients` holds, for each tensor, the sum of the
@@ -554,7 +554,7 @@ try:
 except RuntimeError as error:
     print(error)
 
-# %% [markdown]
+# %% [markdown] page="A rule for each operation"
 # ## Gradients of broadcast operands
 #
 # Adding a bias of shape (4,) to a batch of shape (3, 4) *broadcasts* the bias: every row uses
@@ -935,7 +935,7 @@ derivative(np.matmul, *derivatives.matmul_rules(lambda *arrays: matmul_vjp(*arra
 # %% checks="matmul"
 check("matmul")
 
-# %% [markdown]
+# %% [markdown] page="Training with autograd"
 # ## Switching recording off
 #
 # Evaluating a network, or updating its weights, needs results and no gradients. `recording.on`

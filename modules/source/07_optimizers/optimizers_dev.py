@@ -45,7 +45,8 @@ draw_paths(valley, {f"{name}: loss {valley(path[-1]):.1g}": path
 # **You need** 02 (Tensor), 04 (layers), 06 (autograd). **You build** gradient descent,
 # momentum, Adam and AdamW, the `Optimizer` class behind them, gradient clipping, learning-rate
 # schedules, and a state that can be saved and resumed exactly.
-#
+
+# %% [markdown] page="Descent and momentum"
 # ## Gradient descent
 #
 # The loss in the picture is `valley`. It has two weights, and at equal distances from the
@@ -259,7 +260,8 @@ for mu in (0.0, 0.9):
 # A network with a million weights has a million directions. At a minimum the loss must rise in
 # *all* of them; if it falls in a single one, the point is a saddle point. So most points with
 # gradient zero are saddle points, and training rarely gets stuck at one.
-#
+
+# %% [markdown] page="A class for optimizers"
 # ## Parameter groups
 #
 # So far we updated single arrays. An optimizer updates all parameters of a network, and often
@@ -491,7 +493,8 @@ draw_curves(losses, "epoch", "loss")
 # progress; then a smaller learning rate helps (see "Learning-rate schedules"). Larger batches
 # help less, because the noise falls only with the square root of the batch size: a batch 100
 # times as large costs 100 times as much, for a tenth of the noise.
-#
+
+# %% [markdown] page="Adam and weight decay"
 # ## Adaptive learning rates
 #
 # Momentum was the first remedy for a large condition number. An **adaptive learning rate** is a
@@ -784,7 +787,8 @@ for name, kind in kinds.items():
 # The learning rate matters more than the optimizer. The best numbers of the three rows are
 # close together, but because no single learning rate works for all three optimizers, a
 # comparison of optimizers means little unless the learning rate of each has been tuned.
-#
+
+# %% [markdown] page="Clipping, schedules and saved state"
 # ## Gradient clipping
 #
 # The update rules are complete. A long training run needs three more things: a limit for the

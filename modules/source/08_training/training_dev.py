@@ -42,7 +42,7 @@ from tinytorch.support.training_state import (NonFiniteError, TrainingState, che
                                               check_losses, preserved_state, random_states,
                                               remaining, repeat_batches, restore)
 
-# %% [markdown]
+# %% [markdown] page="Steps, epochs and metrics"
 # ## Training set, validation set, test set
 #
 # We split the data into three parts, because a model can be excellent on examples that it was
@@ -344,7 +344,7 @@ def batch_result(loss, outputs, targets, metrics):
     return ({"loss": float(loss)}
             | {name: float(f(outputs, targets)) for name, f in metrics.items()}, len(targets))
 
-# %% [markdown]
+# %% [markdown] page="Accumulation and evaluation"
 # ## Gradient accumulation
 #
 # A batch of 256 examples may not fit into memory. *Gradient accumulation* processes it in
@@ -519,7 +519,7 @@ def predict(model, batches):
 for name, batches in [("training set", train_batches), ("validation set", validation_batches)]:
     print(f"{name:14}", evaluate(model, cross_entropy, batches, {"accuracy": accuracy}))
 
-# %% [markdown]
+# %% [markdown] page="The whole loop"
 # ## Learning curves and overfitting
 #
 # Next we train for 60 epochs, and measure the loss on both sets after each epoch.
@@ -895,7 +895,8 @@ for name, net in [("3 hidden units", narrow), ("64 + 64 units", model),
 # validation loss is lower than the one of the large model, which overfits, it is far above the
 # 0.306 that the large model reaches with weight decay. Weight decay and dropout raise the
 # training loss of the large model, to 0.133 and 0.203, and lower its validation loss.
-#
+
+# %% [markdown] page="When training fails"
 # ## Debugging
 #
 # This section has three tools. They answer three questions: is the learning rate right, where

@@ -42,7 +42,7 @@ draw_accuracies(comparison)
 # datasets, splits, batches, a data loader, standardization, augmentation, a parser for a binary
 # file format, and prefetching in a thread.
 
-# %% [markdown]
+# %% [markdown] page="Examples and splits"
 # ## Datasets
 #
 # A model gets its examples from a dataset, so we begin there. A **dataset** is a collection of
@@ -328,7 +328,8 @@ print("validation examples per class:", np.bincount(train.arrays[1][held_out]))
 # A stratified split does not change an imbalance of the whole data set. To reduce it during
 # training, rare classes can be *oversampled*: their examples are used more than once per epoch.
 # The data loader below supports this.
-#
+
+# %% [markdown] page="From examples to batches"
 # ## Shuffling
 #
 # The order in which training visits the examples matters. One optimizer step uses a few
@@ -563,7 +564,7 @@ loader = DataLoader(train, batch_size=64, shuffle=True, rng=0)
 shapes = [(x.shape, y.shape) for x, y in loader]
 print(loader, "first", shapes[0], "last", shapes[-1])
 
-# %% [markdown]
+# %% [markdown] page="Preparing the values"
 # ## Standardization
 #
 # While the loader delivers examples as they are, the next sections change them. Initial weights
@@ -906,7 +907,7 @@ for name, classify in baselines.items():
 # %% tags=["demonstration"]
 print(f"test {accuracy(baselines['with shifted copies'], test):.1%}")
 
-# %% [markdown]
+# %% [markdown] page="Where data comes from"
 # ## Synthetic data sets
 #
 # Points in the plane are often enough to try an idea, and the result can be drawn. Each of

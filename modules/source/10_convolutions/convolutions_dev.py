@@ -52,7 +52,7 @@ figure = draw_maps([house(), *feature_maps], ["house", *kernels])
 # you write its gradients, the layer `Conv2d` and pooling, and compute receptive fields and
 # FLOPs.
 
-# %% [markdown]
+# %% [markdown] page="What a convolution computes"
 # ## Kernel, stride and padding
 #
 # We begin in one dimension, with a row of numbers. A **kernel** is a small array of weights
@@ -289,7 +289,7 @@ check("patches")
 image = np.arange(48).reshape(6, 8)
 print(patches(image, 1, 2, size=(2, 3), stride=(2, 2)), "x[1:4:2, 2:7:2]")
 
-# %% [markdown]
+# %% [markdown] page="Convolution as a matrix product"
 # ## im2col: convolution as a matrix product
 #
 # Of all operations, NumPy computes matrix products most efficiently. **im2col** ("image to
@@ -578,7 +578,7 @@ def weight_gradient(g, out, x, weights, bias, stride, padding, saved=None):
 derivative(conv2d_forward, input_gradient, weight_gradient,
            lambda *arrays, saved=None, **options: bias_gradient(*arrays, **options))
 
-# %% [markdown]
+# %% [markdown] page="Layers for images"
 # ## The conv2d function
 #
 # Users call the function `conv2d`. It takes tensors, accepts ints for pairs, and checks its
@@ -948,7 +948,7 @@ figure = draw_maps([house(), *pooled.data[0]], ["house", *kernels])
 # alt: The house, and its four feature maps with 12 by 12 large pixels: level edges, upright
 # edges, outlines and the blurred house, all in grey. Bright bars lie along the border.
 
-# %% [markdown]
+# %% [markdown] page="What a network sees, and what it costs"
 # ## Receptive field
 #
 # How much of an image can a number deep in a network depend on? The **receptive field** of a

@@ -40,7 +40,7 @@ figure = plot_lines({name: (STEPS, losses) for name, losses in LOSSES.items()}, 
 # build** a measurement of signals, normalization over any axes, layer norm as one operation
 # with its gradients, batch norm with its two modes, RMS norm and residual connections.
 
-# %% [markdown]
+# %% [markdown] page="Normalization over features"
 # ## Signals in deep networks
 #
 # In lesson 04 you chose initial weights so that a layer keeps the scale of its input. If the
@@ -254,7 +254,7 @@ def layer_norm_forward(x, weight, bias, eps, saved):
 # %% checks="layer-norm-forward"
 check("layer-norm-forward")
 
-# %% [markdown]
+# %% [markdown] page="Layer normalization as a layer"
 # ## The gradient of layer normalization
 #
 # Because layer norm is one operation, it needs its own gradient rule. Write $h = g \odot w$ for
@@ -500,7 +500,8 @@ print(f"images    {(rows @ rows.T)[np.triu_indices(200, 1)].mean():.2f}")
 # LayerNorm treats each image separately, it cannot change this, but there are two remedies:
 # batch norm compares the images of a batch, and residual connections carry each image around
 # the layers.
-#
+
+# %% [markdown] page="Normalization over a batch"
 # ## Batch normalization
 #
 # The second answer to the question of groups is one channel. **Batch normalization** normalizes
@@ -866,7 +867,7 @@ figure = plot_lines(ends, "learning rate", "loss after 30 steps", top=3, xscale=
 # - -1 point: says only that the gain has no influence on training
 # ### END SOLUTION
 
-# %% [markdown]
+# %% [markdown] page="Simpler norms and residual connections"
 # ## RMS normalization
 #
 # Layer norm subtracts a mean and then divides. **RMS normalization** divides the numbers of an

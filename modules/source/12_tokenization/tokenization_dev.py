@@ -42,7 +42,7 @@ draw_tokens(PIECES)
 # build** small tokenizers, the training of byte-pair encoding, slow and fast, encoding and
 # decoding, special tokens, a file format and measures of a tokenizer.
 
-# %% [markdown]
+# %% [markdown] page="Characters, bytes and pairs"
 # ## Characters as tokens
 #
 # We begin with the simplest pieces of text. A **token** is a piece of text that a model treats
@@ -398,7 +398,7 @@ draw_tokens({"after ten merges": [texts[id] for id in ids]})
 # is chuck, mostly with the space behind it. Words that occur once, such as could, stay in
 # letters or small parts.
 
-# %% [markdown]
+# %% [markdown] page="Training and encoding"
 # ## Pre-tokenization
 #
 # If merges run over a whole text, they learn tokens such as `chuck `, and on a longer text
@@ -638,7 +638,7 @@ for word in (" the", " daughters", " tokenization", "π"):
     ids = encode_word(to_bytes(word), merges)
     print(f"{word!r:16} {[tokens[id] for id in ids]}")
 
-# %% [markdown]
+# %% [markdown] page="A complete tokenizer"
 # ## Special tokens
 #
 # A model also needs markers that are not text. A **special token** is a token that does not
@@ -851,7 +851,7 @@ def from_json(text):
 # %% checks="json"
 check("json")
 
-# %% [markdown]
+# %% [markdown] page="Measuring a tokenizer"
 # ## Characters per token
 #
 # How good is a tokenizer? We measure two things. The number of **characters per token**

@@ -37,7 +37,7 @@ draw_models(MODELS)
 # **You build** bigram counts, sampling, bits per character, windows, the embedding with its
 # gradient, a window model, a recurrent model, nearest neighbours and an n-gram model.
 
-# %% [markdown]
+# %% [markdown] page="Counting pairs of tokens"
 # ## Language models
 #
 # All five programs of the picture have the same task. A **language model** is a function that
@@ -281,7 +281,8 @@ for smoothing in (0, 0.1, 10):
 # Without smoothing, a single pair that the training names do not contain costs infinitely many
 # bits. With a smoothing of 1, the training names and the test names need about the same number
 # of bits: a table of 729 counts hardly overfits 32,461 pairs.
-#
+
+# %% [markdown] page="A table of vectors"
 # ## Windows
 #
 # While a bigram model looks at one letter, the next model looks at several. The **context** of
@@ -574,7 +575,7 @@ class Embedding(Module):
 # %% checks="embedding-layer"
 check("embedding-layer")
 
-# %% [markdown]
+# %% [markdown] page="Networks that predict the next token"
 # ## A window model
 #
 # Windows and embeddings are ready for the first network. The first successful neural language
@@ -915,7 +916,8 @@ print("trained:", [f"{k} steps: {norms['trained'][k]:.2f}" for k in (0, 10, 20, 
 # (Bengio, Simard, Frasconi, 1994). With a factor above 1 the gradient *explodes* instead, and
 # `clip_grad_norm_` limits the damage. In lesson 14, *attention* connects each token directly
 # with every earlier one.
-#
+
+# %% [markdown] page="N-grams, and the level to beat"
 # ## N-grams
 #
 # Are the networks better than counting? An **n-gram** is a sequence of n neighbouring tokens.

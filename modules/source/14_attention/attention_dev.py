@@ -56,7 +56,7 @@ from tinytorch.support.arguments import (check_causal, check_heads, check_positi
 from tinytorch.support.arrays import keep_freed_memory
 from tinytorch.support.forward import MOST_WEIGHTS, attention_blocks
 
-# %% [markdown]
+# %% [markdown] page="From queries to weighted values"
 # ## Queries, keys and values
 #
 # We begin with the idea behind attention, a lookup. A Python dictionary finds the one key that
@@ -287,7 +287,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 # %% checks="attention"
 check("attention")
 
-# %% [markdown]
+# %% [markdown] page="Training and positions"
 # ## Training attention
 #
 # These functions consist of Tensor operations, so `backward` already works, and attention can
@@ -637,7 +637,7 @@ def rope(x, positions, base=10000.0):
 # %% checks="rope"
 check("rope")
 
-# %% [markdown]
+# %% [markdown] page="Several heads"
 # ## Heads
 #
 # One row of attention weights can answer only one question. **Multi-head attention** runs
@@ -1036,7 +1036,7 @@ print(f"two heads: {accuracy(two_heads):.0%} right")
 print("one head, many operations:", cost(lambda: batch_loss(model), 23))
 print("two heads, fused:         ", cost(lambda: batch_loss(two_heads), 23))
 
-# %% [markdown]
+# %% [markdown] page="What heads learn, padding and memory"
 # ## Induction heads
 #
 # Can a network find repeated letters when their distance is different in each sequence? In the

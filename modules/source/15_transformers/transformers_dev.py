@@ -74,7 +74,7 @@ for seconds, text in SAMPLES.items():
 # transformer block, a GPT and its initialization, the functions that train it, GELU as one
 # operation, tests of a trained model, and the formulas for its size and its cost.
 
-# %% [markdown]
+# %% [markdown] page="The block"
 # ## The transformer block
 #
 # The model of the picture is a stack of equal blocks. A **transformer** is a model that passes
@@ -334,7 +334,7 @@ figure = plot_depths(depths, deviations)
 # blocks. With 0.02 everywhere it grows with the depth, more than twofold; with init_gpt it is
 # the same for every depth.
 
-# %% [markdown]
+# %% [markdown] page="The model and its training"
 # ## The whole model: GPT
 #
 # Before the stack, a GPT has an embedding: a vector for each token, plus a learned vector for
@@ -640,7 +640,7 @@ losses = train(namer, 250)
 print("after: ", write(namer, 70, np.random.default_rng(0)))
 print(f"loss {losses[0]:.2f} bits per character, at the end {np.mean(losses[-25:]):.2f}")
 
-# %% [markdown]
+# %% [markdown] page="Parts, speed and score"
 # ## What each part contributes
 #
 # What is each part of the model worth? We begin with a bigram model, which sees only the
@@ -993,7 +993,8 @@ for order in (2, 3, 4, 5):
 # character and also beats the 3-gram and the 5-gram, but not yet the 4-gram. After 4,000 steps
 # it has 2.82 and beats every one of them. On the novels, which are about 40 times as long, the
 # GPT beats every n-gram model, as in the first picture.
-#
+
+# %% [markdown] page="Tests and costs"
 # ## A test for leaks
 #
 # When a result is too good, look for a mistake first. A **causal model** is a model whose

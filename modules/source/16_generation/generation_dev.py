@@ -42,7 +42,7 @@ draw_samples(SAMPLES)
 # `sample`, filters, `generate`, a key-value cache and the step of a GPT that uses it,
 # speculative decoding, and beam search.
 
-# %% [markdown]
+# %% [markdown] page="Choosing the next token"
 # ## Sampling
 #
 # Every rule of this chapter begins with the probabilities of the next token. A **prompt** is
@@ -400,7 +400,7 @@ draw_entropies(words, entropies(row)[start - 1 :])
 # give some of her chara" in boxes. Most tokens that begin a word are orange; the letters that
 # complete "Mrs. Collins" are grey.
 
-# %% [markdown]
+# %% [markdown] page="Generating with a cache"
 # ## Key-value cache
 #
 # To find token number T + 1, the loop of `generate` runs the model on all T tokens, although it
@@ -791,7 +791,7 @@ for layers in (1, 2):
 # So the cache still contains information about tokens that are no longer in the window. Models
 # that are used with a sliding window are also trained with one.
 
-# %% [markdown]
+# %% [markdown] page="Several tokens at once"
 # ## Speculative decoding: accepting a token
 #
 # A decoding step uses every weight of the model to produce a single token. Predict: how much

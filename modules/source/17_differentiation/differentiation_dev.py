@@ -47,7 +47,7 @@ from tinytorch.support.forward import (clone_forward, concatenate_forward, cumsu
 from tinytorch.support.forward_mode import DualMethods
 from tinytorch.support.training_state import generators_of, random_states, repeated
 
-# %% [markdown]
+# %% [markdown] page="Forward mode"
 # ## The limits of finite differences
 #
 # Why do we need rules for derivatives at all? A finite difference, $(f(x + h) - f(x)) / h$,
@@ -392,7 +392,8 @@ print("Dual: ", kilobytes_held(lambda: sines(Dual(ones, ones))), "kB")
 
 # %% [markdown]
 # A Dual holds two arrays, no matter how long the chain is.
-#
+
+# %% [markdown] page="Jacobians by columns and by rows"
 # ## Tangent rules
 #
 # Losses and layers are functions of Tensors, whose operations are recorded in a graph. For them
@@ -738,7 +739,8 @@ figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for s
 
 # %% [markdown]
 # Training uses reverse mode because a loss has one output and many inputs.
-#
+
+# %% [markdown] page="Second derivatives"
 # ## Hessian-vector products
 #
 # From first derivatives we go to second ones. The **Hessian** of a function with one output is
@@ -1060,7 +1062,8 @@ for step in range(7):
 # Why are large networks not trained in this way? Because their loss is not convex, the method
 # needs much damping, and the Hessian of a mini-batch is noisy, while Adam replaces the Hessian
 # by one number per weight, which costs almost nothing.
-#
+
+# %% [markdown] page="Estimates and memory"
 # ## The diagonal and the trace
 #
 # Sometimes the diagonal of the Hessian, one number per weight, is enough. For example, it shows

@@ -55,7 +55,7 @@ from tinytorch.core.tensor import Tensor, Variable, operand
 from tinytorch.core.training import evaluation_mode
 from tinytorch.core.transformers import GPT
 
-# %% [markdown]
+# %% [markdown] page="Looking inside a network"
 # ## Tokens that repeat
 #
 # The task should force the network to compare tokens: to find the earlier copy of the token
@@ -402,7 +402,8 @@ figure = draw_stripes({"layer 0, mean of both heads": one[0][0].mean(axis=0),
 # copy of the current token. Layer 0 looks at the token before, but only up to about position
 # 23. No period is longer than 24, so from position 24 on, every token has a copy in the first
 # 24 positions. Layer 1 finds its keys there, so layer 0 need not mark later keys.
-#
+
+# %% [markdown] page="Scores and interventions"
 # ## A score for previous-token heads
 #
 # A map shows one sequence. To compare heads, or steps of the training, we need numbers. A
@@ -760,7 +761,8 @@ print(f"{(abs(found) < 0.05).sum()} of {found.size} cells are below 0.05")
 # The zeros also tell us something. After layer 0, the vector at position 9 still holds the
 # token, because layers only add to the stream. But patching it changes nothing. So the second
 # layer does not look at the earlier copy itself.
-#
+
+# %% [markdown] page="The residual stream"
 # ## The stream is a sum
 #
 # The stream starts as the sum of the embedding and the position, and each layer adds something
@@ -954,7 +956,8 @@ draw_ablation(ablate(gpt, text_x, text_y) - before, "nats")
 # al., 2022).
 #
 # A circuit of one model need not exist in another. An empty map is a result, so report it.
-#
+
+# %% [markdown] page="Probes and superposition"
 # ## Probes
 #
 # Does the stream encode whether a token is inside quotation marks? A **probe** is a simple

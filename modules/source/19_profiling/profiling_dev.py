@@ -54,7 +54,7 @@ from tinytorch.core.tensor import Tensor, Variable, broadcast_shape, matmul_shap
 from tinytorch.support.convolution import pair
 from tinytorch.support.forward import name_of
 
-# %% [markdown]
+# %% [markdown] page="Measuring time fairly"
 # ## Measuring time
 #
 # To time a call, read a clock before it and after it, and subtract. One call is not enough,
@@ -396,7 +396,8 @@ print("x**3 takes {:.1f} to {:.1f} times as long".format(
 # a power of a positive number is $e^{3 \log x}$; compare the last two lines. A negative number
 # has no logarithm, so it needs a separate treatment. How much slower each case is depends on
 # the processor and on the version of NumPy: compare `x**3` with `|x|**3`.
-#
+
+# %% [markdown] page="Counting work"
 # ## Counting floating-point operations
 #
 # A measured time says nothing about what is possible. Is a multiplication of two matrices in
@@ -690,7 +691,8 @@ print(f"64 MB: {low:.2f} to {high:.2f} times as long with new memory")
 # On Linux, a freed block is kept for the next array if it is smaller than 32 MB (lessons 10 and
 # 14 set this up). A larger block goes back to the system, and the next array gets new pages.
 # (Windows does not count them, so all counts are 0 there.)
-#
+
+# %% [markdown] page="Profilers for time and memory"
 # ## A profiler for operations
 #
 # A model runs hundreds of operations, so a program must record them. A **profiler** is a
@@ -1054,7 +1056,8 @@ figure = draw_kept({op: size for op, size in sizes.items() if size > 50_000})
 # Gradient checkpointing (lesson 17) keeps less of the graph. The picture shows what else could
 # be saved. The rule of a matrix product needs its two inputs, but not its result. The rule of
 # an addition needs no array at all, yet our graph keeps its inputs and its result.
-#
+
+# %% [markdown] page="Predicting a speedup"
 # ## Amdahl's law
 #
 # One part of a program becomes faster. How much faster is the whole? Suppose that the part

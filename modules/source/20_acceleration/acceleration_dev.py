@@ -45,7 +45,7 @@ from tinytorch.core.tensor import Tensor
 from tinytorch.support.missing_names import NumPyNames
 from tinytorch.support.worker_processes import SharedMemory, Worker, make_backward
 
-# %% [markdown]
+# %% [markdown] page="Memory and time"
 # ## The order of a matrix product
 #
 # We begin with the matrix product, the operation of every layer. A matrix product of size $n$
@@ -348,7 +348,7 @@ def gelu_into(x, out, scratch):
 # %% checks="gelu-into"
 check("gelu-into")
 
-# %% [markdown]
+# %% [markdown] page="Fewer passes over memory"
 # ## Fusion
 #
 # `gelu_into` still goes through memory eight times: each step reads a whole array and writes
@@ -605,7 +605,8 @@ figure = plot_memory(arrays, plan(arrays)[0])
 # training, the backward pass reads the arrays of the forward pass in reverse order: most of
 # them are alive in the middle of the step, and no plan can change that. Fusion and the
 # checkpointing of lesson 17 can: they keep fewer arrays.
-#
+
+# %% [markdown] page="Several requests, several processes"
 # ## Requests in batches
 #
 # The next gain comes from more work in each pass. A generating GPT reads all its weights for
@@ -1015,7 +1016,8 @@ figure = amdahl_curve(lambda workers: amdahl(share, workers), low, high)
 # threads for one product. The workers use one thread each. `tito test` sets the variable
 # `OMP_NUM_THREADS` to 1, so that the main process uses one thread, too; in a notebook, one
 # process may already use all cores.
-#
+
+# %% [markdown] page="Half precision, and the limits of NumPy"
 # ## Loss scaling
 #
 # Numbers with fewer bits are another way to move fewer bytes. A float16 has 2 bytes, half of a

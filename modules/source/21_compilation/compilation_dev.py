@@ -42,7 +42,7 @@ from tinytorch.core.tensor import Tensor, apply, strides_of
 from tinytorch.support.tracing import (Node, NotTraceable, TracedMethods, key_of, only_nodes,
                                        recorded, step, value_and_gradients)
 
-# %% [markdown]
+# %% [markdown] page="From a function to a program"
 # ## Programs as graphs
 #
 # Lesson 06 recorded operations in a graph, to compute derivatives. Here a graph is a *program*:
@@ -362,7 +362,8 @@ for name, microseconds in times.items():
 # The NumPy operations are the same in all three. What is gone is the work of Python around
 # them: Tensors, the graph, the order of its nodes, the table of rules. By Amdahl's law (lesson
 # 19) a large network gains little, because most of its time is arithmetic.
-#
+
+# %% [markdown] page="Simpler programs"
 # ## Rewriting programs
 #
 # A program can be improved before it runs. An **optimization pass** is a function that turns a
@@ -671,7 +672,8 @@ for f in (lambda x: x.sum() if x.sum() > 0 else -x.sum(),
 # side effects such as `print`, which happen only while tracing, and numbers from outside, which
 # stay what they were: a changed global variable changes nothing. Pass such a number as an
 # argument. Each value makes its own program; as an array of one number, it is data.
-#
+
+# %% [markdown] page="Fused loops and planned memory"
 # ## Operator fusion
 #
 # `gelu` has one input and one output, although each of its nine steps reads and writes whole
@@ -942,7 +944,7 @@ single, stored = (sum(4 * x.example.size for x in nodes) for nodes in (program.n
 print(f"{len(program.nodes)} results have {single:,} bytes; {len(offsets)} of them are stored, "
       f"{stored:,} bytes, in a block of {size:,} bytes")
 
-# %% [markdown]
+# %% [markdown] page="Loops and machine code"
 # ## Loops
 #
 # Now all is known to write loops. `LoopMethods`, which is given, writes single elements and

@@ -49,7 +49,7 @@ from tinytorch.core.profiling import roofline
 from tinytorch.gpu.simulator import launch, shared
 from tinytorch.gpu.wgsl import Translator
 
-# %% [markdown]
+# %% [markdown] page="Threads and memory"
 # ## Threads, blocks and the grid
 #
 # A **kernel** is a function that a GPU runs many times at once, once in each **thread**. All
@@ -280,7 +280,8 @@ for kernel in (add_row, swapped):
 # `add_row` needs 2 transactions for the 2 rows of a warp, once for `x` and once for `out`, and
 # one for `bias`: 5 for each of the 128 warps. In `swapped`, a warp uses 16 rows: 16 + 16 + 1,
 # which is 33 for each warp. Both kernels make the same 12,288 accesses.
-#
+
+# %% [markdown] page="Threads that work together"
 # ## Barriers and races
 #
 # Threads of a block can work together through shared memory. A kernel gets it as an argument
@@ -510,7 +511,7 @@ launch(block_sum, 1, SIZE, sums, total)
 print(f"{total[0]:.4f}, by NumPy {numbers.sum():.4f}; {report.barriers} barriers of "
       f"{len(sums)} blocks, {report.bank_conflicts} bank conflicts")
 
-# %% [markdown]
+# %% [markdown] page="The kernels of a GPT"
 # ## Softmax in one pass
 #
 # The softmax of lesson 14 goes through each row three times: for the maximum, for the sum of
@@ -829,7 +830,8 @@ print(f"attention: {report.transactions:,}, and {report.bank_conflicts:,} bank c
 # For long texts the difference grows: the scores are $T^2$ numbers, and `attention` reads only
 # queries, keys and values. It also needs no memory for the scores. Without the mask, its
 # queries look at all tiles, and it needs 192 transactions here: the factor is still 8.
-#
+
+# %% [markdown] page="On a real GPU"
 # ## From Python to WGSL
 #
 # A GPU does not run Python. A compiler translates a kernel into a program for it. We translate

@@ -45,7 +45,7 @@ from tinytorch.core.training import evaluation_mode, train_step
 from tinytorch.support.arrays import pack_bits, unpack_bits
 from tinytorch.support.modules import recording
 
-# %% [markdown]
+# %% [markdown] page="Numbers with few bits"
 # ## The scale
 #
 # With $b$ bits we can write $2^b$ integers. Signed integers of 8 bits go from -128 to 127. We
@@ -341,7 +341,7 @@ def unpack(p, n, bits):
 # %% checks="pack4"
 check("pack4")
 
-# %% [markdown]
+# %% [markdown] page="Quantized layers and models"
 # ## A quantized layer
 #
 # A quantized matrix consists of the packed integers and their scales. Both are *buffers*
@@ -673,7 +673,7 @@ def mixed(b, calibration=None):
 curves["mixed precision"] = [result(mixed(b), f"{b + 1}, {b} and {b - 2} bits")
                              for b in (6, 5, 4)]
 
-# %% [markdown]
+# %% [markdown] page="Better rounding"
 # ## Rounding for the output
 #
 # Rounding each weight to its nearest integer makes the error of the *weights* as small as
@@ -943,7 +943,8 @@ for path in ("blocks.0.mlp.2", "blocks.1.mlp.2"):
 # With 8 bits, clipping harms both layers. With 4 bits, clipping one number in a thousand at
 # each end helps the first layer, but not the second one. There the outliers are larger, and
 # much of the output is in them. An outlier is not noise: measure outputs before you clip.
-#
+
+# %% [markdown] page="Integer arithmetic and training"
 # ## Integer products
 #
 # A product of int8 matrices must be summed in a larger type: -128 times -128 is 16,384.

@@ -38,7 +38,7 @@ from tinytorch.core.losses import as_float_tensor, cross_entropy
 from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.func import functional_call
 
-# %% [markdown]
+# %% [markdown] page="Removing single weights"
 # ## Magnitude pruning
 #
 # We begin with the simplest way to have fewer numbers. **Pruning** sets weights of a trained
@@ -379,7 +379,8 @@ for amount in (0.5, 0.8, 0.9, 0.95, 0.98):
 
 # %% [markdown]
 # At 90 % zeros, training again repairs most of the damage. Beyond that, there are limits.
-#
+
+# %% [markdown] page="Choosing by second derivatives"
 # ## Second derivatives
 #
 # Is a small weight always unimportant? Multiply all weights into one hidden neuron by 8, and
@@ -586,7 +587,8 @@ figure = draw_zeros(AMOUNTS, curves)
 # OBS loses less than magnitude pruning at every share, and at 50 % about half as much. It needs
 # no training and no gradient, only some text. But ranking all matrices together has saved more
 # bits than OBS saves after it, at every share.
-#
+
+# %% [markdown] page="Smaller layers"
 # ## Pruning neurons
 #
 # Zeros scattered over a matrix save bytes, and no time. **Structured pruning** removes whole
@@ -915,7 +917,8 @@ print(f"LoRA with rank 8 trains {lora_share:.0%} of the parameters")
 # unlike in *LoRA learns less and forgets less* by Biderman et al. (2024): one point needs about
 # as many bits for the novels, the other two need more. But LoRA saves memory, because Adam
 # keeps two numbers only for each *trained* weight. And a file with $A$ and $B$ is small.
-#
+
+# %% [markdown] page="Averages, teachers and a comparison"
 # ## Averages of models
 #
 # There is a simpler way to forget less. **Weight averaging** computes each weight of a new

@@ -57,7 +57,7 @@ from tinytorch.core.profiling import Profile
 from tinytorch.core.tensor import Tensor
 from tinytorch.data.olympics import decoded
 
-# %% [markdown]
+# %% [markdown] page="Comparing fairly"
 # ## The Pareto front
 #
 # We begin with what "better" means. A model should answer many questions right, and it should
@@ -294,7 +294,8 @@ draw_ranks(figures)
 # intervals would be about half as long. The ranks are stricter than a test at 5 %: where two
 # equally long 95 % intervals just touch, the difference has a p-value of about 0.005, and for
 # comparisons at 5 % the intervals would have to be those of about 84 %, 1.39 standard errors.
-#
+
+# %% [markdown] page="Files from strangers, safely"
 # ## Entries and digests
 #
 # An entry consists of arrays. How large is it? The size is the number of bytes of all its
@@ -645,7 +646,7 @@ def broken_limits(row, limits):
 # %% checks="limits"
 check("limits")
 
-# %% [markdown]
+# %% [markdown] page="The referee and its report"
 # ## The referee
 #
 # One entry in one event gives one row. An entry that fails also gets a row, with the reason, so

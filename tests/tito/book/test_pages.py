@@ -30,6 +30,29 @@ def test_no_sample_answer_is_prose_of_the_glossary(entry):
     assert "multiply by four" in prose and "Because" not in prose
 
 
+def test_a_page_holds_the_sections_up_to_the_next_mark_and_references_are_links(tmp_path):
+    marked = NUMBERS.replace(
+        "[markdown]\n# ## Doubling\n", '[markdown] page="Products"\n# ## Doubling\n'
+    )
+    text = marked.replace("# **Task.** Write `triple`", '# See section "Doubling" and `lesson 02`')
+    path = make_course(tmp_path) / "modules/source/01_numbers/numbers_dev.py"
+    path.write_text(text + "\n# %% [markdown]\n# In lesson 02, and lesson 02.\n", "utf-8")
+    entry = course.open_root(tmp_path).lesson("numbers")
+    opening, products = pages.notebooks(entry, {}, []).items()
+    assert (opening[0], products[0]) == (
+        "lessons/01_numbers.ipynb",
+        "lessons/01_numbers/products.ipynb",
+    )
+    texts = [cell["source"] for cell in json.loads(products[1])["cells"]]
+    assert texts[:2] == ["# Products", "## 1.1 Doubling"] and "## 1.2 Tripling" in texts
+    assert 'See [section "Doubling"](products.ipynb#doubling) and `lesson 02`.' in texts
+    assert texts[-1] == "In [lesson 02](../02_sums.ipynb), and lesson 02."
+    listed = json.loads(opening[1])["cells"][-1]["source"]
+    assert '<a href="01_numbers/products.html#tripling">1.2 Tripling</a>' in listed
+    assert '<li id="numbers-double"><a href="01_numbers/products.html#numbers-double">' in listed
+    assert pages.addresses(entry)["Tripling"] == "lessons/01_numbers/products.ipynb#tripling"
+
+
 PREDICTED = """
 # %% [markdown]
 # Predict what it prints.
