@@ -80,6 +80,8 @@ def scripts(app, page, template, context, doctree):
         app.add_js_file("book.js", loading_method="defer")
     if page.startswith("lessons/"):
         app.add_js_file("lesson.js", loading_method="defer")
+    if page == "glossary":
+        app.add_js_file("glossary.js", loading_method="defer")
     raw = " ".join(node.astext() for node in doctree.findall(nodes.raw))
     if drawings := re.findall(r'<figure [^>]*data-drawing="(\w+)"', raw):
         app.add_js_file("drawing.js", loading_method="defer")
@@ -167,8 +169,7 @@ GROUP = re.compile(
 
 def fold_contents(app, page, template, context, doctree):
     """Fold the groups of the contents at the left, but the one that is read, so that few links
-    come before the text. At the right, list the pages of a lesson or of a long page, and what is
-    on this one.
+    come before the text. At the right, list the pages of a lesson, and what is on this one.
     """
     contents = context["generate_toctree_html"]
 

@@ -15,7 +15,7 @@ async function load() {
   return pagefind;
 }
 
-// The pages with all words of a question that mean something; if they are few, then those with one word less, and so on.
+// The sections with all words of a question that mean something; if they are few, then those with one word less, and so on.
 async function find(question) {
   loaded ??= load();
   const pagefind = await loaded.catch((error) => { loaded = undefined; throw error; }), found = new Map(); // a later word tries again
@@ -31,7 +31,7 @@ async function find(question) {
   return Promise.all([...found.values()].slice(0, SHOWN).map((one) => one.data()));
 }
 
-// A page as an item of the list. Its link leads to the first paragraph where many of the words stand.
+// A section, which has the address of a page, as an item of the list. Its link leads to the first paragraph where many of the words stand.
 function itemOf(page) {
   const near = ({ location: at }) =>
     page.weighted_locations.reduce((sum, one) => sum + (one.location >= at && one.location < at + WINDOW ? one.balanced_score : 0), 0);
@@ -41,7 +41,7 @@ function itemOf(page) {
   const place = page.anchors.findLast((one) => one.location <= at);
   const item = document.createElement("li"), within = part.title === page.meta.title ? page.meta.within : page.meta.title;
   item.innerHTML = `<a></a> <span></span><p>${part.excerpt}</p>`; // Pagefind escapes it, and marks the words
-  Object.assign(item.children[0], { href: page.url + (place ? `#${place.id}` : ""), textContent: part.title });
+  Object.assign(item.children[0], { href: place ? `${page.url.split("#")[0]}#${place.id}` : page.url, textContent: part.title });
   item.children[1].textContent = within || "";
   return item;
 }
@@ -54,8 +54,8 @@ for (const form of document.querySelectorAll("form.bd-search")) {
     const asked = field.value, items = (asked.trim() ? await find(asked) : []).map(itemOf);
     if (asked !== field.value) return; // typed on meanwhile
     list.replaceChildren(...items);
-    if (items.length) status.textContent = `${items.length} page${items.length > 1 ? "s" : ""}`;
-    else status.textContent = asked.trim() && "No page has these words. Try the name of what you look for.";
+    if (items.length) status.textContent = `${items.length} result${items.length > 1 ? "s" : ""}`;
+    else status.textContent = asked.trim() && "No section has these words. Try the name of what you look for.";
   };
   if (location.protocol === "file:") status.textContent = SERVED;
   else field.addEventListener("input", () => show().catch((error) => (status.textContent = `The search does not work here: ${error.message}.`)));

@@ -2,7 +2,6 @@
 
     execute.py          runs lessons and milestones, and caches their output
     pages.py            a lesson or a milestone as the notebooks that become its pages
-    sections.py         splits a long page of the book into one page per section
     drawings.py         the drawings of `book/drawings`, and where they go in the lessons
     generated_parts.py  generated parts of other pages: the table of lessons, the commands, what
                         the programs in `book/` print
@@ -16,6 +15,7 @@ Pagefind makes the index of its search, and `book/_static/search.js` asks it.
 course that tito came with.
 """
 
+import asyncio
 import contextlib
 import hashlib
 import importlib.util
@@ -26,7 +26,6 @@ import os
 import pickle
 import re
 import shutil
-import sys
 import tempfile
 import time
 import warnings
@@ -37,7 +36,7 @@ from typing import Any
 
 from bs4 import BeautifulSoup
 
-from tito import child, files
+from tito import files
 from tito.author import release
 from tito.book import (
     downloaded_notebook,
@@ -45,7 +44,6 @@ from tito.book import (
     execute,
     generated_parts,
     pages,
-    sections,
     verify_site,
 )
 from tito.errors import MachineError, UsageError, WorkError
@@ -58,6 +56,7 @@ COLOUR = "\x1b\\[[0-9;]*m"
 NOTE = ".tito-book"  # a folder with this file is a book, which the next one may replace
 INDEX = "pagefind"  # the folder of the search's index in a site
 # What a search does not find: what repeats other pages or the names of their parts, and hints.
+SECTION = re.compile(r'<section id="([^"]+)">\s*<h2')
 UNSEARCHED = ".headerlink, summary, .hint, .controls, .says, .lesson-card, .lesson-contents"
 Report = Callable[[str, int, int], None]  # a program's name, how many have been run, of how many
 
@@ -185,7 +184,7 @@ def collect_sources(
         for path in sorted((root.path / "book").glob("*.md"))
     }
     texts.setdefault("index.md", generated_parts.plain_index(root))
-    sources = sections.split_pages({name: parts.fill(name, text) for name, text in texts.items()})
+    sources = {name: parts.fill(name, text) for name, text in texts.items()}
     sources["conf.py"] = (find_design(root) / "conf.py").read_text(encoding="utf-8")
     for entry in root.lessons:
         released = notebook.to_notebook(entry.declared.released, entry.declared)
@@ -321,7 +320,7 @@ def _with_places_of_course(root: Root, source: Path, messages: str) -> str:
     for program in milestone.milestones(root):
         page_of_program = source / "milestones" / f"{program.path.stem}.ipynb"
         messages = messages.replace(str(page_of_program), execute.place_of_milestone(program))
-    return sections.with_places_of_pages(messages.replace(f"{source}{os.sep}", "book/"))
+    return messages.replace(f"{source}{os.sep}", "book/")
 
 
 def _finish(site: Path) -> dict[str, verify_site.PageContents]:
@@ -360,18 +359,43 @@ def _read_pages(site: Path) -> dict[str, verify_site.PageContents]:
 
 
 def _index(site: Path) -> None:
-    """Let Pagefind make the index of the search. Raises MachineError."""
-    # -I: no file of the course's folder is taken for a module of Python.
-    command = [sys.executable, "-I", "-m", "pagefind", "--site", str(site), "--silent"]
-    done = child.run([*command, "--exclude-selectors", UNSEARCHED])
-    if done.returncode:
-        raise MachineError(
-            f"Pagefind made no index for the search: {(done.stderr or done.stdout)[-300:].strip()}",
-            EXTRA,
+    """Let Pagefind make the index of the search, of each section by itself. Raises MachineError."""
+    from pagefind.index import IndexConfig, PagefindIndex
+
+    async def write() -> None:
+        config = IndexConfig(
+            output_path=str(site / INDEX), exclude_selectors=UNSEARCHED.split(", ")
         )
+        async with PagefindIndex(config=config) as index:
+            for url, text in _searched(site):
+                await index.add_html_file(content=text, url=url)
+
+    try:
+        asyncio.run(write())
+    except (OSError, RuntimeError, AssertionError) as error:
+        raise MachineError(f"Pagefind made no index for the search: {error}", EXTRA) from None
     for path in (site / INDEX).glob("pagefind-*"):  # Pagefind's own boxes and styles
         if path.name not in ("pagefind-entry.json", "pagefind-worker.js"):
             path.unlink()
+
+
+def _searched(site: Path) -> Iterator[tuple[str, str]]:
+    """(address, HTML) of each section that the search finds, and of the text above the first."""
+    for path in sorted(site.rglob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        begin = text.find("<section data-pagefind-body")
+        if begin < 0:
+            continue
+        body = text[begin : text.index("</article>", begin)]
+        head = body[: body.index(">") + 1]
+        starts = [match.start() for match in SECTION.finditer(body)]
+        pieces = map(slice, [0, *starts], [*starts, len(body)])
+        for piece in (body[one] for one in pieces):
+            if match := SECTION.match(piece):
+                piece = head + re.sub(r"<(/?)h2\b", r"<\1h1", piece)
+            if "<p" in piece:
+                url = f"/{path.relative_to(site).as_posix()}" + (f"#{match[1]}" if match else "")
+                yield url, f'<html lang="en"><body>{piece}</section></body></html>'
 
 
 def _zip_release(root: Root, path: Path) -> None:

@@ -5,7 +5,6 @@ lessons   the lessons and milestones in a table, and in the site's contents; `le
 get       how to get the course: a zip, its repository, whatever there is
 commands  every command, from tito itself
 glossary  the terms that the lessons introduce, with an index of where they are used
-sections  the page is split into its sections, which are listed there (sections.py)
 tracks    the course's tracks, with their exercises, from tracks.toml
 pytorch   PyTorch's names beside those of this course, from the lessons' headers
 any other name is a drawing without a lesson (see drawings.py), or a program of the course,
@@ -15,7 +14,6 @@ any other name is a drawing without a lesson (see drawings.py), or a program of 
 
 import itertools
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,9 +28,6 @@ from tito.lesson.course import Entry, Root
 from tito.lesson.glossary import Term
 
 MARK = re.compile(r"^<!-- made: (\w+)(?: (\w+))? -->$", re.M)
-PAGE_TERMS = 40  # of the glossary on one page
-GROUP = 6  # commands such as `tito gradebook show` that get a separate page
-PAGE_COMMANDS = 12  # at most, on one page
 
 Command = tuple[str, str, Any]  # (who it is for, "tito book build", click's command)
 
@@ -58,8 +53,6 @@ class Parts:
 
     def part(self, page: str, mark: re.Match[str]) -> str:
         name, lesson = mark.groups()
-        if name == "sections":
-            return mark[0]
         if name == "lessons":
             if not lesson:
                 return lessons_part(self.root.lessons, self.root, "Lessons")
@@ -96,7 +89,7 @@ class Parts:
         if not program.exists():
             raise WorkError(
                 f"book/{page}: there is no made part {name!r}.",
-                "There are lessons, get, commands, glossary, sections, pytorch, drawings "
+                "There are lessons, get, commands, glossary, pytorch, drawings "
                 f"without a lesson, and the programs book/*.py; book/{name}.py is none.",
             )
         return execute.output_of(program, self.package, f"It generates a part of book/{page}")
@@ -166,29 +159,12 @@ def tracks_part(root: Root) -> str:
 
 
 def glossary_part(root: Root) -> str:
-    """Every term: the sentence that explains it, its place, where else the term is used.
-
-    Some letters of the alphabet make a section, of about PAGE_TERMS terms.
-    """
+    """Every term: the sentence that explains it, its place, where else the term is used."""
     links = _TermLinks(root)
     groups = itertools.groupby(glossary.read_terms(root), key=lambda term: term.term[0].upper())
-    letters = {letter: list(terms) for letter, terms in groups}
-    sections: list[list[str]] = []
-    count = PAGE_TERMS
-    for letter, terms in letters.items():
-        if count + len(terms) > PAGE_TERMS:
-            sections.append([])
-            count = 0
-        sections[-1].append(letter)
-        count += len(terms)
-    parts = []
-    for section in sections:
-        title = " to ".join(dict.fromkeys((section[0], section[-1])))
-        parts.append(f"## {title}")
-        for letter in section:
-            if title != letter:
-                parts.append(f"### {letter}")
-            parts += map(links.definition, letters[letter])
+    parts = [
+        text for letter, terms in groups for text in (f"## {letter}", *map(links.definition, terms))
+    ]
     return "\n\n".join(parts)
 
 
@@ -240,21 +216,9 @@ def pytorch_part(root: Root) -> str:
 
 def commands_part(commands: Sequence[Command]) -> str:
     """Every command, from its `--help`: for whom, what it does, its words, an example."""
-    in_group = Counter(words.split()[1] for _, words, _ in commands if len(words.split()) > 2)
-    groups: dict[str, list[tuple[str, str]]] = {audience: [] for audience, _, _ in commands}
-    for audience, words, command in commands:
-        group = words.split()[1]
-        alone = in_group[group] >= GROUP
-        title = f"{audience}: tito {group}" if alone else audience
-        name = words.split(maxsplit=2 if alone else 1)[-1]
-        groups.setdefault(title, []).append((name, _command(words, command)))
     parts = []
-    for title, members in groups.items():
-        count = -(-len(members) // PAGE_COMMANDS)
-        for page in range(count):
-            some = members[page * len(members) // count : (page + 1) * len(members) // count]
-            names = f", {some[0][0]} to {some[-1][0]}" if count > 1 else ""
-            parts += [f"## {title}{names}", *(text for _, text in some)]
+    for audience, group in itertools.groupby(commands, key=lambda one: one[0]):
+        parts += [f"## {audience}", *(_command(words, one) for _, words, one in group)]
     return "\n\n".join(parts)
 
 

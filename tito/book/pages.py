@@ -42,7 +42,7 @@ TASK = "**Task.**"
 PARAGRAPH = re.compile(rf"(?!#|{re.escape(TASK)})(.+?)(?:\n\n(.*)|\Z)", re.S)
 OPEN_LINES, OPENING_LINES = 25, 8  # longer code that is given is folded, in a lesson's opening too
 SEARCHED = 'data-pagefind-index-attrs="data-also" data-pagefind-meta="also[data-also]"'
-# What prose refers to; what stands in code, links, tags, formulas and headings is left as it is.
+# References in prose. Code, links, tags, formulas and headings are matched first, to be left alone.
 REFERENCE = re.compile(
     r"```.*?```|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]*>|\$[^$]*\$|^#.*?$"
     r"|\blesson (?P<lesson>\d\d)\b|(?P<opening>\bfirst picture|\bpicture at the beginning)"
@@ -320,18 +320,20 @@ def _contents(entry: Entry, sections: list[Section]) -> str:
     exercise has here the same address as on its page.
     """
     rows: dict[str, str] = {}
-    for path in dict.fromkeys(section.path for section in sections[1:]):
-        below = []
-        for number, section in enumerate(sections):
-            if section.path == path:
-                if section.page:
-                    words = f"{entry.number}.{number} {section.title}"
-                    below.append(("", slug_of(section.title), _plain(words)))
-                exercises = map(entry.declared.exercise, section.exercises)
-                below += [(one.id, one.id, one.title) for one in exercises]
-        first = next(section for section in sections if section.path == path)
+    numbers = itertools.count(1)
+    for path, inside in itertools.groupby(enumerate(sections), lambda numbered: numbered[1].path):
+        title, below = "", []
+        for number, section in inside:
+            title = title or section.page or section.title
+            if section.page:
+                words = f"{entry.number}.{number} {section.title}"
+                below.append(("", slug_of(section.title), _plain(words)))
+            for exercise in map(entry.declared.exercise, section.exercises):
+                words = f"Exercise {entry.number}.{next(numbers)}. {exercise.title}"
+                below.append((exercise.id, exercise.id, _plain(words)))
         there = posixpath.relpath(path, "lessons")
-        rows[there] = contents_row(there, _plain(first.page or first.title), below)
+        rows[there] = _row(there, _plain(title), below)
+    rows.pop(entry.folder)
     if not rows:
         return ""
     listed = "\n".join(rows.values())
@@ -345,17 +347,16 @@ def _plain(title: str) -> str:
     return html.escape(re.sub(r"[*`$]", "", title))
 
 
-def contents_row(path: str, title: str, below: list[tuple[str, str, str]], anchor: str = "") -> str:
-    """A page in a list of contents, with [(id here or "", its address there, title)] of what is in
-    it. With ids, addresses of the whole page still work.
+def _row(path: str, title: str, below: list[tuple[str, str, str]]) -> str:
+    """A page in a list of contents, with [(id here or "", address on the page, title)] of its
+    parts. With ids, addresses of the whole page still work.
     """
     listed = "".join(
         f'<li id="{id_}">'.replace(' id=""', "") + f'<a href="{path}.html#{there}">{words}</a></li>'
         for id_, there, words in below
     )
     row = f'<a class="section-link" href="{path}.html">{title}</a>'
-    id_ = f' id="{anchor}"' if anchor else ""
-    return f"<li{id_}>{row}{f'<ul>{listed}</ul>' if listed else ''}</li>"
+    return f"<li>{row}{f'<ul>{listed}</ul>' if listed else ''}</li>"
 
 
 def hidden_toctree(paths: Sequence[str], options: str = "") -> str:
