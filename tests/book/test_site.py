@@ -113,6 +113,11 @@ BRIEFLY = [
         'bits of error for the largest GPT" = 0.07',
         'bits of error for the largest GPT" = 9',
     ),
+    ("09_2022_circuits.py", "STEPS, SINGLE = 600, 1200", "STEPS, SINGLE = 20, 20"),
+    ("09_2022_circuits.py", 'induction score" = 0.9', 'induction score" = -9'),
+    ("09_2022_circuits.py", 'last" = 0.95', 'last" = -9'),
+    ("09_2022_circuits.py", 'loss of two layers" = 0.1', 'loss of two layers" = 9'),
+    ("09_2022_circuits.py", 'any other cell" = 0.3', 'any other cell" = 9'),
     ("10_2018_integers.py", 'accuracy lost" = 0.02', 'accuracy lost" = 1'),
     (
         "gpt_training.py",
@@ -272,7 +277,7 @@ MODES = ["light", "dark", "phone"]
 
 def opened(site):
     """The pages to look at in a browser: all but those of sections, of which each lesson's largest,
-    and every twentieth. (A build reads the links and requests of every page.)"""
+    and every twentieth."""
     sections = [name for name in site.pages if SECTIONS.fullmatch(name)]
     some = {*FORMS, *sections[::20]}
     for _, together in itertools.groupby(sections, key=os.path.dirname):

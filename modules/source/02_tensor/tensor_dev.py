@@ -494,7 +494,7 @@ print(rows / rows.sum(axis=1, keepdims=True))
 # of the mean. Predict what it gives for 8000, 8008 and 8016 in float32. The true answer is
 # 42.667.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 x = Tensor([8000.0, 8008.0, 8016.0])
 print((x * x).mean() - x.mean() * x.mean())
 

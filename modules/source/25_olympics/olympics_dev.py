@@ -866,7 +866,7 @@ check("verify")
 # The next cell changes one row of a true report and deletes another one. Predict what `verify`
 # returns for each of the two reports.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 forged = Report.from_json(report.to_json())
 forged.rows[0]["right"] += 1
 del forged.rows[3]
