@@ -21,7 +21,6 @@ from tinytorch.core.acceleration import (
     layout,
     matmul_blocked,
     matmul_outer,
-    plan,
     shards,
     steps_needed,
 )
@@ -30,7 +29,7 @@ from tinytorch.core.losses import mse_loss
 from tinytorch.core.optimizers import SGD, AdamW, clip_grad_norm_
 from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.core.transformers import gelu_forward, lm_loss
-from tinytorch.pictures.acceleration import large_gpt, lifetimes, token_batch
+from tinytorch.pictures.acceleration import large_gpt, token_batch
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -137,25 +136,6 @@ def test_gelu_in_blocks_equals_the_one_of_lesson_15():
     assert np.allclose(gelu_fused(x, np.empty_like(x), pool, 1000), wanted, atol=1e-6)
     assert pool.peak == 4000 and pool.used == 0
     assert gelu_into(x, x, np.empty_like(x)) is x and np.allclose(x, wanted, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_the_plan_of_a_gpt_is_as_small_as_possible():
-    for training in (False, True):
-        arrays = lifetimes(large_gpt(), training)
-        offsets, total = plan(arrays)
-        ends = range(max(last for *_, last in arrays) + 1)
-        least = max(sum(n for n, first, last in arrays if first <= t <= last) for t in ends)
-        assert least <= total <= 1.1 * least
-        owner = np.full(total // 4 + 1, -1)
-        for time in ends:
-            owner[:] = -1
-            for i, ((size, first, last), offset) in enumerate(zip(arrays, offsets)):
-                if first <= time <= last:
-                    assert (owner[offset // 4 : (offset + size) // 4] == -1).all()
-                    owner[offset // 4 : (offset + size) // 4] = i
-        everything = sum(size for size, *_ in arrays)
-        assert everything > (1.5 if training else 8) * total
 
 
 def test_continuous_batching_is_never_slower():
