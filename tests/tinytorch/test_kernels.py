@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from tinytorch import gpu
+from tinytorch import Tensor, gpu
 from tinytorch.core import kernels
+from tinytorch.core.activations import gelu, relu
+from tinytorch.core.compilation import optimized, trace
 from tinytorch.core.kernels import SIZE, TILE, blocks_for, matmul, online_softmax
 from tinytorch.gpu import CompileError, KernelError, NoGPU, Report, compiled, launch
 from tinytorch.pictures.kernels import (
@@ -144,14 +146,6 @@ def test_transactions_of_sums_and_of_elementwise_kernels():
     assert (report.transactions, report.barriers, report.bank_conflicts) == (12, 28, 0)
 
 
-def test_the_rules_of_a_gpu():
-    assert kernels.transactions([]) == 0 and kernels.transactions(range(32), itemsize=8) == 2
-    assert kernels.bank_conflicts(range(0, 1024, 32)) == 31
-    assert kernels.races([(0, 1, True), (1, 1, False), (2, 3, True)]) == {1}
-    assert [blocks_for(n, 64) for n in (0, 1, 64, 65)] == [0, 1, 1, 2]
-    assert isinstance(blocks_for(3, 2), int)
-
-
 def test_kernels_that_are_changed_are_named():
     """The mistakes that the simulator must name, made in the course's own kernels."""
     import inspect
@@ -188,6 +182,38 @@ def test_kernels_that_are_changed_are_named():
         assert f"of {kernel.__name__}, block (" in str(error.value) or "(line" not in str(
             error.value
         )
+
+
+@pytest.mark.parametrize(
+    ("f", "shapes"),
+    [
+        (lambda x, bias: gelu(x + bias), [(30, 20), (20,)]),
+        (lambda x, column, row: relu(x * column - row) / -2.0, [(3, 4, 5), (4, 1), (5,)]),
+        (lambda x, small: [x * small.exp(), small.exp() - x], [(7, 6), (1, 6)]),
+    ],
+)
+def test_an_elementwise_program_becomes_one_kernel(f, shapes):
+    arrays = [floats(*shape) for shape in shapes]
+    right = f(*map(Tensor, arrays))
+    right = [one.data for one in (right if isinstance(right, list) else [right])]
+    kernel, out = kernels.kernel_of(optimized(trace(f, *arrays))), [np.zeros_like(x) for x in right]
+    report = launch(kernel, blocks_for(right[0].size, 64), 64, *arrays, *out)
+    np.testing.assert_allclose(out, right, 1e-5, 1e-6)
+    assert "var<storage, read_write> o0_" in compiled(kernel, 64, *arrays, *out)
+    assert len(shapes) > 2 or len(out) > 1 or report.transactions == 57
+
+
+def test_a_program_that_cannot_be_one_kernel_is_refused():
+    for f, words in [
+        (lambda x: x.sum(), "no array is without axes"),
+        (lambda x: x - x.max(axis=1, keepdims=True), "no step max"),
+        (lambda x: x @ x, "no step matmul"),
+        (lambda x: x + np.arange(3, dtype="float32"), "is one finite number"),
+        (lambda x: x * np.inf, "is one finite number"),
+        (lambda x: [x, x.sum(axis=0)], "one shape"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            kernels.kernel_of(trace(f, floats(3, 3)))
 
 
 def test_the_front_door():
