@@ -14,9 +14,7 @@ from tinytorch.core.acceleration import (
     DataParallel,
     GradScaler,
     gradients_of,
-    layout,
     shards,
-    steps_needed,
 )
 from tinytorch.core.layers import Dense
 from tinytorch.core.optimizers import SGD, AdamW, clip_grad_norm_
@@ -115,31 +113,12 @@ def test_nn_points_to_data_parallel():
         nn.DataParallel
 
 
-def test_continuous_batching_is_never_slower():
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        lengths, batch = rng.integers(0, 20, 30).tolist(), int(rng.integers(1, 8))
-        static, continuous = (steps_needed(lengths, batch, kind) for kind in (False, True))
-        assert max(max(lengths), -(-sum(lengths) // batch)) <= continuous <= static
-
-
 def test_shards_of_a_gpt():
     model, (x, y) = large_gpt(), token_batch(5, 0)
     whole = gradients_of(lm_loss, model, x, y)
     for n in (2, 5, 9):
         for g, wanted in zip(shards(lm_loss, model, x, y, n), whole):
             assert np.allclose(g, wanted, atol=1e-6)
-
-
-def test_every_array_of_a_layout_begins_at_a_cache_line():
-    rng = np.random.default_rng(0)
-    arrays = [np.zeros(n, "float32") for n in rng.integers(0, 100, 40)]
-    places, size = layout(arrays)
-    end = 0
-    for (offset, *_), array in zip(places, arrays):
-        assert offset % 64 == 0 and end <= offset < end + 64
-        end = offset + array.nbytes
-    assert size == end
 
 
 def test_loss_scaling_saves_small_gradients():
