@@ -66,8 +66,8 @@ def check_logits(logits, rank=None):
     is to be 2."""
     array = logits if isinstance(logits, np.ndarray) else logits.data
     if rank == 2 and array.ndim in (1, 3):
-        cure = ("one row is a batch, too: logits[None]" if array.ndim == 1
-                else "take those of the last token: logits[:, -1]")  # fmt: skip
+        cure = ("make it a batch of one row: logits[None]" if array.ndim == 1
+                else "take the logits of the last token: logits[:, -1]")  # fmt: skip
         raise ValueError(f"logits of shape {array.shape} are not a batch of rows, (B, V)\n{cure}")
     if not array.shape[-1:] or not array.shape[-1]:
         raise ValueError(
