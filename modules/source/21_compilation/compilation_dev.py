@@ -576,9 +576,9 @@ check("same")
 # and dtypes of the weights. Without it, a model that was compiled in `eval()` would train
 # without its dropout, and there would be no error.
 #
-# **Task.** Write `signature`, and the last lines of `__call__`. `build(arguments)` makes an
-# operation, which is called as `apply(operation, *self.weights, arrays=arrays, saved={})`, with
-# the arguments that are arrays, and then the arrays of `self.others`.
+# **Task.** Write `signature`, and the last lines of `__call__`. `self.build(arguments)` makes an
+# operation. Call it by `apply(operation, *self.weights, arrays=arrays, saved={})`. The list
+# `arrays` has the arguments that are arrays, and after them the arrays of `self.others`.
 
 # %% The cache of programs exercise="cache"
 #| export
@@ -729,7 +729,8 @@ check("bytes-moved")
 # input, and one more if it must wait for this input. Steps of one level never wait for each
 # other.
 #
-# **Task.** Write `levels` and `groups`. `joins(x, node)` and `waits(x, node)` are given.
+# **Task.** Write `levels` and `groups`. Two functions are given: `joins(x, node)` says whether a
+# step can join the loops of its input `x`, and `waits(x, node)` whether it must wait for them.
 
 # %% Groups of steps exercise="groups"
 #| export
@@ -1029,6 +1030,7 @@ print(f"{len(program.nodes)} results have {single:,} bytes; {len(offsets)} of th
 # | call | text (in Python) |
 # | --- | --- |
 # | `self.read(x, shape, group)` | an input in loops over `shape`: `a0[i0 * 8]`, `v3`, `2.0` |
+# | `self.number(x)` | a number: `0.0`, `-inf` |
 # | `self.formula(op, *values)` | the result of an operation: `(v3 + 1.0)` |
 # | `self.define(node, value)` | a line that defines a step's variable: `v4 = v3 + 1.0` |
 # | `self.store(node)` | a line that writes it to memory: `m[i0 * 8 + i1] = v4` |

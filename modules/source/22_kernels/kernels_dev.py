@@ -582,8 +582,8 @@ check("online-softmax")
 # y_j = \frac{a_j - \mu}{\sqrt{\sigma^2 + 10^{-5}}} w_j + b_j$$
 #
 # A kernel cannot call your `block_sum`, so the tree is written out twice, as given lines. All
-# threads read the total from `tile[0]`, and then use the tile for the second sum. Between the
-# two, something is needed.
+# threads read the total from `tile[0]`, and then use the tile for the second sum. What must
+# happen between the two?
 #
 # **Task.** Write the three missing parts of `layer_norm`.
 
