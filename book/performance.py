@@ -16,6 +16,7 @@ MEASURED = Path(__file__).with_name("measured")
 HOW = {
     "engine": "The engine",
     "training": "Training",
+    "compilation": "The compiler",
     "cli": "The command line",
     "grading": "Grading a class",
 }
@@ -37,9 +38,8 @@ def _measured(name):
         return (
             f"Nothing is stored yet. On a machine that does nothing else:\n\n```sh\n{command}\n```"
         )
-    section = {"engine": _engine, "training": _training, "cli": _cli, "grading": _grading}[name]
     try:
-        shown, note = section(json.loads(path.read_text(encoding="utf-8")))
+        shown, note = globals()[f"_{name}"](json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, IndexError, ZeroDivisionError) as error:
         sys.exit(
             f"book/measured/{name}.json is not what benchmarks/{name}.py prints:"
@@ -106,6 +106,30 @@ def _score(found):
     if "accuracy" in found:
         return f"{found['accuracy']:.1%}"
     return f"{found['bits_per_character']:.3f} bits"
+
+
+def _compilation(found):
+    versions = list(dict.fromkeys(v for one in found["workloads"] for v in one["versions"]))
+    rows = [
+        [one["name"], *(_version(one["versions"].get(v, {})) for v in versions)]
+        for one in found["workloads"]
+    ]
+    note = (
+        "CPU time of one training step, of gpt only loss and gradients; below it, how many times as"
+        " fast as our library it is (95 % interval), and the peak memory of our own versions. NumPy"
+        " and C are what lesson 21's compiler makes of the library's operations; fused are those"
+        " that were fused by hand."
+    )
+    return _table(["workload", *map(_name, versions)], rows), note
+
+
+def _version(found):
+    if "microseconds" not in found:
+        return ""
+    low, high = found["ratio"]
+    more = [f"{low:.2f} to {high:.2f} ×"]
+    more += [f"{found['peak_bytes'] / 1e6:.0f}{GAP}MB"] if "peak_bytes" in found else []
+    return _small(_time(1e-6 * found["microseconds"]), *more)
 
 
 def _cli(found):

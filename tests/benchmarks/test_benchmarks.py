@@ -65,6 +65,17 @@ def test_every_workload_of_the_engine_is_checked_and_measured(tmp_path):
 
 
 @pytest.mark.slow
+def test_every_version_of_a_compiled_step_is_checked_and_measured(tmp_path):
+    words = ("--only", "xor", "gpt", "--versions", "fused", "NumPy", "C", "--rounds", "2")
+    xor, gpt = report("compilation.py", *words, folder=tmp_path)["workloads"]
+    assert [*xor["versions"]] == ["library", "NumPy", "C"]
+    assert [*gpt["versions"]] == ["library", "fused", "NumPy", "C"]
+    for one in (*xor["versions"].values(), *gpt["versions"].values()):
+        assert one.get("microseconds", 0) > 0 or "OSError" in one["missing"]
+    assert gpt["versions"]["NumPy"]["peak_bytes"] < gpt["versions"]["library"]["peak_bytes"]
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not OTHERS, reason="no other engine is installed, such as torch")
 def test_another_engine_is_measured_next_to_ours(tmp_path):
     workload = "w4" if OTHERS[0] == "micrograd" else "w6"

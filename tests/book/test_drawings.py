@@ -334,6 +334,27 @@ def test_a_step_of_33_avoids_the_bank_conflicts_of_a_step_of_32():
     assert max(step * 31 * 4 // 128 for step in drawing.STEPS) < drawing.PIECES
 
 
+def test_a_tile_of_33_columns_has_no_conflict_and_32_columns_one_bank_for_a_column():
+    drawing = module("tile_banks")
+    counts = {(c, way): drawing.conflicts(c, way, 5) for c in (32, 33) for way in drawing.WAYS}
+    assert counts.pop((32, "column")) == 31 and set(counts.values()) == {0}
+    assert "all in bank 5" in drawing.told(32, "column", 5)
+
+
+def test_a_tree_adds_all_numbers_in_either_order():
+    drawing = module("sum_tree")
+    for order, conflicts in [("halves", 0), ("neighbours", 15)]:
+        rows, _ = drawing.run(order, drawing.NUMBERS)
+        assert rows[-1][0] == sum(drawing.NUMBERS) and drawing.run(order, [1] * 64)[1] == conflicts
+
+
+def test_softmax_writes_what_other_loops_need():
+    drawing = module("program_groups")
+    one, single = drawing.numbers("softmax groups"), drawing.numbers("softmax single")
+    assert one["groups"] == [0, 1, 1, 1, 2] and one["kept"] == [True, False, True, True, True]
+    assert all(single["kept"]) and (one["bytes"], single["bytes"]) == (704, 1088)
+
+
 def test_a_point_of_the_roofline_waits_for_the_longer_of_two_times():
     drawing = module("roofline")
     assert "so it waits for memory; at best 53.3 billion" in drawing.told("matmul", 4, 100, 20)
@@ -1070,6 +1091,46 @@ def drive_warp_steps(page, figure):
         page.keyboard.press("ArrowRight")
 
 
+def drive_tile_banks(page, figure):
+    drawing = module("tile_banks")
+    for columns in drawing.WIDTHS:
+        figure.get_by_label(f"{columns} columns").check()
+        for way in drawing.WAYS:
+            figure.get_by_label(f"a {way}", exact=True).check()
+            figure.locator('[data-key="cell 5 5"]').click()
+            assert said(figure) == drawing.told(columns, way, 5)
+            assert numbers(figure, "cell") == np.ravel(drawing.banks(columns)).tolist()
+            kind = "wrong" if drawing.conflicts(columns, way) else "value"
+            assert figure.locator(f"rect.{kind}").count() == 8
+
+
+def drive_sum_tree(page, figure):
+    drawing = module("sum_tree")
+    for order, label in drawing.ORDERS.items():
+        figure.get_by_label(label).check()
+        figure.locator("[name=step]").focus()
+        page.keyboard.press("Home")
+        for phase in range(4):
+            assert said(figure) == drawing.told(order, phase)
+            assert cells(figure) == written(drawing.panel(order, phase))
+            page.keyboard.press("ArrowRight")
+
+
+def drive_program_groups(page, figure):
+    drawing = module("program_groups")
+    for name in drawing.PROGRAMS:
+        figure.get_by_label(name, exact=True).check()
+        for loops, label in drawing.LOOPS.items():
+            figure.get_by_label(label).check()
+            state = drawing.numbers(f"{name} {loops}")
+            assert list(cells(figure, "step").values()) == ["a", *state["texts"]]
+            figure.locator('[data-key="step 1"]').focus()
+            for told, inputs in zip(state["told"][1:], state["inputs"][1:]):
+                page.keyboard.press("ArrowDown")
+                assert said(figure) == told
+                assert figure.locator("rect.now").count() == 1 + len(set(inputs))
+
+
 def drive_roofline(page, figure):
     drawing = module("roofline")
     assert said(figure) == drawing.told(*drawing.START)
@@ -1128,21 +1189,8 @@ def test_drawings_answer_to_keyboard_and_mouse_with_the_engines_numbers(tmp_path
             .filter(one => one.getBoundingClientRect().height < 33)
             .map(one => one.outerHTML.slice(0, 90))"""
         )
-        numbers = [
-            0,
-            2,
-            -0.7546,
-            8.9e-21,
-            1507,
-            1234.5,
-            1e6,
-            0.0001,
-            99999.9,
-            1e-5,
-            -17,
-            0.9999,
-            -4.625,
-        ]
+        texts = "0 2 -0.7546 8.9e-21 1507 1234.5 1e6 0.0001 99999.9 1e-5 -17 0.9999 -4.625"
+        numbers = [float(text) for text in texts.split()]
         one = module("figure")
         assert page.evaluate("values => values.map(number)", numbers) == [
             one.number(value) for value in numbers

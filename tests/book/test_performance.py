@@ -69,6 +69,14 @@ def test_a_table_has_a_row_for_each_workload_and_a_column_for_each_peer(page):
     assert heads[:5] == ["workload", "tinytorch", "tuned NumPy", "PyTorch", "mygrad"]
 
 
+def test_the_versions_of_a_program_have_their_times_and_memory(page):
+    library = {"microseconds": 41000, "ratio": [1, 1], "peak_bytes": 85e6}
+    versions = {"library": library, "C": {"missing": "no compiler"}}
+    stored(page, "compilation", {"workloads": [{"name": "gpt", "versions": versions}]})
+    shown = words(page.performance()).replace("\xa0", " ")
+    assert "gpt 41 ms 1.00 to 1.00 × 85 MB" in shown
+
+
 def test_a_bar_is_our_share_of_the_peers_time_and_the_notch_that_of_numpy(page):
     stored(page, "engine", engine(numpy=1.5, torch=0.75))
     bar = bars(page.performance())

@@ -11,26 +11,16 @@ import pytest
 
 from tinytorch import nn
 from tinytorch.core.acceleration import (
-    Buffers,
     DataParallel,
     GradScaler,
-    gelu_fused,
-    gelu_into,
     gradients_of,
-    ladder,
-    layout,
-    matmul_blocked,
-    matmul_outer,
-    plan,
     shards,
-    steps_needed,
 )
 from tinytorch.core.layers import Dense
-from tinytorch.core.losses import mse_loss
 from tinytorch.core.optimizers import SGD, AdamW, clip_grad_norm_
-from tinytorch.core.tensor import Tensor, Variable
-from tinytorch.core.transformers import gelu_forward, lm_loss
-from tinytorch.pictures.acceleration import large_gpt, lifetimes, token_batch
+from tinytorch.core.tensor import Variable
+from tinytorch.core.transformers import lm_loss
+from tinytorch.pictures.acceleration import large_gpt, token_batch
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -123,80 +113,12 @@ def test_nn_points_to_data_parallel():
         nn.DataParallel
 
 
-def test_matrix_products_equal_numpy():
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(size=(33, 20)), rng.normal(size=(20, 17))
-    for out in (matmul_outer(a, b), matmul_blocked(a, b, 8), matmul_blocked(a, b, 100)):
-        assert np.allclose(out, a @ b)
-
-
-def test_gelu_in_blocks_equals_the_one_of_lesson_15():
-    x = np.random.default_rng(0).normal(size=(50, 77)).astype("float32")
-    pool = Buffers()
-    wanted = gelu_forward(x, {})
-    assert np.allclose(gelu_fused(x, np.empty_like(x), pool, 1000), wanted, atol=1e-6)
-    assert pool.peak == 4000 and pool.used == 0
-    assert gelu_into(x, x, np.empty_like(x)) is x and np.allclose(x, wanted, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_the_plan_of_a_gpt_is_as_small_as_possible():
-    for training in (False, True):
-        arrays = lifetimes(large_gpt(), training)
-        offsets, total = plan(arrays)
-        ends = range(max(last for *_, last in arrays) + 1)
-        least = max(sum(n for n, first, last in arrays if first <= t <= last) for t in ends)
-        assert least <= total <= 1.1 * least
-        owner = np.full(total // 4 + 1, -1)
-        for time in ends:
-            owner[:] = -1
-            for i, ((size, first, last), offset) in enumerate(zip(arrays, offsets)):
-                if first <= time <= last:
-                    assert (owner[offset // 4 : (offset + size) // 4] == -1).all()
-                    owner[offset // 4 : (offset + size) // 4] = i
-        everything = sum(size for size, *_ in arrays)
-        assert everything > (1.5 if training else 8) * total
-
-
-def test_continuous_batching_is_never_slower():
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        lengths, batch = rng.integers(0, 20, 30).tolist(), int(rng.integers(1, 8))
-        static, continuous = (steps_needed(lengths, batch, kind) for kind in (False, True))
-        assert max(max(lengths), -(-sum(lengths) // batch)) <= continuous <= static
-
-
 def test_shards_of_a_gpt():
     model, (x, y) = large_gpt(), token_batch(5, 0)
     whole = gradients_of(lm_loss, model, x, y)
     for n in (2, 5, 9):
         for g, wanted in zip(shards(lm_loss, model, x, y, n), whole):
             assert np.allclose(g, wanted, atol=1e-6)
-
-
-def test_every_array_of_a_layout_begins_at_a_cache_line():
-    rng = np.random.default_rng(0)
-    arrays = [np.zeros(n, "float32") for n in rng.integers(0, 100, 40)]
-    places, size = layout(arrays)
-    end = 0
-    for (offset, *_), array in zip(places, arrays):
-        assert offset % 64 == 0 and end <= offset < end + 64
-        end = offset + array.nbytes
-    assert size == end
-
-
-def test_a_ladder_names_a_variant_that_forgets_half_of_the_batch():
-    def step(rows):
-        model, count = Dense(3, 2, rng=0), iter(range(99))
-
-        def run():
-            x = np.random.default_rng(next(count)).normal(size=(4, 3)).astype("float32")
-            return float(mse_loss(model(Tensor(x[:rows])), np.zeros((rows, 2))))
-
-        return run
-
-    with pytest.raises(ValueError, match="half"):
-        ladder({"whole": step(4), "half": step(2)}, 3)
 
 
 def test_loss_scaling_saves_small_gradients():

@@ -23,10 +23,10 @@ from tinytorch.core.compilation import (
     groups,
     optimized,
     outline,
+    plan,
     run_python,
     same,
     share,
-    signature,
     straight,
     trace,
 )
@@ -36,6 +36,7 @@ from tinytorch.core.losses import cross_entropy, mse_loss
 from tinytorch.core.optimizers import AdamW
 from tinytorch.core.tensor import stack
 from tinytorch.core.transformers import GPT, lm_loss
+from tinytorch.pictures.compilation import lifetimes
 from tinytorch.support import arrays, forward
 from tinytorch.support.tracing import Node, NotTraceable, step, value_and_gradients
 
@@ -441,11 +442,6 @@ def test_numbers_from_outside_are_constants():
     assert float(compiled(x)) == 3
 
 
-def test_signatures_can_be_keys():
-    keys = {signature(x) for x in (floats(2), floats(2, seed=1), 1, 1.0, True, "a", None)}
-    assert len(keys) == 6
-
-
 def test_groups_and_bytes_of_known_programs():
     program = trace(gelu, floats(4, 8))
     group = groups(program)
@@ -503,3 +499,22 @@ def test_deep_programs_are_compiled():
     program = optimized(trace(deep, floats(2)))
     assert np.allclose(function_of(*straight(program))(np.zeros(2, "float32"))[0], 1500)
     assert len({id(g) for g in groups(program).values()}) == 1
+
+
+@pytest.mark.slow
+def test_the_plan_of_a_gpt_is_as_small_as_possible():
+    for training in (False, True):
+        arrays = lifetimes(training)
+        offsets, total = plan(arrays)
+        ends = range(max(last for *_, last in arrays) + 1)
+        least = max(sum(n for n, first, last in arrays if first <= t <= last) for t in ends)
+        assert least <= total <= 1.1 * least
+        owner = np.full(total // 4 + 1, -1)
+        for time in ends:
+            owner[:] = -1
+            for i, ((size, first, last), offset) in enumerate(zip(arrays, offsets)):
+                if first <= time <= last:
+                    assert (owner[offset // 4 : (offset + size) // 4] == -1).all()
+                    owner[offset // 4 : (offset + size) // 4] = i
+        everything = sum(size for size, *_ in arrays)
+        assert everything > (1.5 if training else 8) * total

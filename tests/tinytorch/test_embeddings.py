@@ -235,9 +235,7 @@ def test_an_ngram_model_agrees_with_dictionaries():
     assert abs(model.next(test[:50]).sum() - 1) < 1e-12
 
 
-def test_an_order_below_1_is_refused():
-    with pytest.raises(ValueError, match="1 or more, not 0"):
-        NGram(0)
+def test_too_many_n_grams_are_refused():
     with pytest.raises(ValueError, match="take a smaller order"):
         NGram(8).fit([0, 1], 1024)
 

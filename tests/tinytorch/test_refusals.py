@@ -60,6 +60,7 @@ def names():
         "trainer": trainer,
         "generator": (p for p in net.parameters()),
         "w": Variable([1.0, 2.0]),
+        "gpt": nn.GPT(9, 8, 8, 1, 2),
     }
 
 

@@ -1,5 +1,5 @@
 # From modules/source/20_acceleration/acceleration_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 692832231022a9f9
+# checksum: 3917e0170c51bbd9
 """Acceleration: Caches, memory, fusion, batches and processes, each gain measured."""
 
 import math
@@ -13,8 +13,8 @@ from tinytorch.support.missing_names import NumPyNames
 from tinytorch.support.worker_processes import SharedMemory, Worker, make_backward
 
 __all__ = [
-    "matmul_outer", "matmul_blocked", "Buffers", "gelu_into", "gelu_fused", "ladder", "plan", "steps_needed",
-    "gradients_of", "shards", "layout", "views", "move", "DataParallel", "GradScaler",
+    "matmul_outer", "matmul_blocked", "Buffers", "gelu_into", "gelu_fused", "ladder", "steps_needed", "gradients_of",
+    "shards", "layout", "views", "move", "DataParallel", "GradScaler",
 ]
 
 
@@ -138,25 +138,6 @@ def ladder(variants, rounds, rng=None, clock=time.process_time, tolerance=1e-5):
             raise ValueError(f"{name} computes other losses: {losses[name]}")
         gains[name] = ratio_interval(times[before], times[name], rng=rng)
     return times, gains
-
-
-def plan(arrays):
-    """A place for each array in one block of memory.
-
-    >>> plan([(10, 0, 1), (20, 1, 2), (10, 2, 3)])
-    ([20, 0, 20], 30)
-    """
-    offsets, placed = [0] * len(arrays), []
-    for i in sorted(range(len(arrays)), key=lambda i: -arrays[i][0]):
-        size, first, last = arrays[i]
-        taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
-                 if arrays[j][1] <= last and first <= arrays[j][2]]
-        for start, end in sorted(taken):
-            if offsets[i] + size > start:
-                offsets[i] = max(offsets[i], end)
-        placed.append(i)
-    total = max((o + size for o, (size, *_) in zip(offsets, arrays)), default=0)
-    return offsets, total
 
 
 def steps_needed(lengths, batch, continuous):

@@ -1,5 +1,5 @@
 # From modules/source/21_compilation/compilation_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 86ba9ccb217e0685
+# checksum: 291736b7b752a55d
 """Compilation: A training step recorded as a program, simplified, and written as loops in C."""
 
 import numpy as np
@@ -23,7 +23,6 @@ from tinytorch.compiler.loops import (
     written,
 )
 from tinytorch.compiler.machine_code import in_c, machine_code, outlined
-from tinytorch.core.acceleration import plan
 from tinytorch.core.tensor import Tensor, apply, strides_of
 from tinytorch.support.tracing import (
     Node,
@@ -39,7 +38,8 @@ from tinytorch.support.tracing import (
 __all__ = [
     "needed", "Program", "evaluate", "Traced", "trace", "straight", "rewrite", "fold", "simplify", "share",
     "optimized", "same", "signature", "Compiled", "straight_function", "BACKENDS", "compile", "bytes_moved", "levels",
-    "groups", "view_strides", "layout_of", "arena", "Loops", "run_python", "compile_c", "outline", "c_function",
+    "groups", "view_strides", "plan", "layout_of", "arena", "Loops", "run_python", "compile_c", "outline",
+    "c_function",
 ]
 
 
@@ -293,6 +293,25 @@ def view_strides(node, strides):
     if node.op is np.reshape and strides == strides_of(x.shape):
         return strides_of(node.shape)
     return None
+
+
+def plan(arrays):
+    """A place for each array in one block of memory.
+
+    >>> plan([(10, 0, 1), (20, 1, 2), (10, 2, 3)])
+    ([20, 0, 20], 30)
+    """
+    offsets, placed = [0] * len(arrays), []
+    for i in sorted(range(len(arrays)), key=lambda i: -arrays[i][0]):
+        size, first, last = arrays[i]
+        taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+                 if arrays[j][1] <= last and first <= arrays[j][2]]
+        for start, end in sorted(taken):
+            if offsets[i] + size > start:
+                offsets[i] = max(offsets[i], end)
+        placed.append(i)
+    total = max((o + size for o, (size, *_) in zip(offsets, arrays)), default=0)
+    return offsets, total
 
 
 def layout_of(program):

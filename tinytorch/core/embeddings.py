@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: ce1c5d44a6f0fc7e
+# checksum: d6c8e4b2d76b83a7
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -10,6 +10,7 @@ from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator, xavier_uniform
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply, concatenate, stack
+from tinytorch.support.arguments import check_counts, check_number
 from tinytorch.support.token_ids import NGramCounts, as_ids, scatter_add
 
 __all__ = [
@@ -37,6 +38,7 @@ def probabilities(counts, smoothing=1.0):
 
     counts     array of shape (V, V), numbers >= 0
     """
+    check_number("smoothing", smoothing, 0)
     counts = np.asarray(counts) + float(smoothing)
     return counts / counts.sum(axis=1, keepdims=True)
 
@@ -57,6 +59,7 @@ def bits_per_character(nats, characters):
     >>> bits_per_character(4 * math.log(2), 8)
     0.5
     """
+    check_number("characters", characters)
     return float(nats) / math.log(2) / characters
 
 
@@ -67,6 +70,7 @@ def windows(ids, context):
              text that is too short
     """
     ids = as_ids(ids)
+    check_counts(context=context)
     starts = np.arange(max(0, len(ids) - context))
     return ids[starts[:, None] + np.arange(context)], ids[context:]
 
@@ -163,6 +167,8 @@ def nearest(weight, id, k):
     array([2, 1])
     """
     weight = np.asarray(weight)
+    as_ids(id, len(weight))  # IndexError if there is no such row
+    check_counts(0, k=k)
     unit = weight / np.linalg.norm(weight, axis=1, keepdims=True)
     order = np.argsort(-(unit @ unit[id]), kind="stable")
     return order[order != id][:k]
@@ -210,8 +216,7 @@ class NGram:
     """A language model that counts n-grams and interpolates between contexts of all lengths."""
 
     def __init__(self, order):
-        if order < 1:
-            raise ValueError(f"the order of an n-gram model is 1 or more, not {order}")
+        check_counts(order=order)
         self.order = order
 
     def fit(self, ids, vocab_size):

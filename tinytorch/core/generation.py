@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 35e330c7f4cdac5e
+# checksum: d90486d9c090c34f
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import math
@@ -13,6 +13,7 @@ from tinytorch.core.layers import generator
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, wrap
 from tinytorch.core.training import evaluation_mode
+from tinytorch.support.arguments import check_counts, check_kind
 from tinytorch.support.token_ids import as_ids, as_rows, check_logits, usable_p, usable_temperature
 
 __all__ = [
@@ -32,7 +33,8 @@ def sample(logits, rng=None):
     >>> sample([[0.0, -np.inf], [-np.inf, 0.0]], rng=0)
     Tensor([0, 1])
     """
-    p = softmax(check_logits(as_float_tensor(logits))).data.astype(np.float64)
+    logits = check_logits(as_float_tensor(logits), rank=2)
+    p = softmax(logits).data.astype(np.float64)
     rng = generator(rng)
     ends = p.cumsum(axis=1)
     u = rng.random((len(p), 1)) * ends[:, -1:]  # rounding: the last end is not exactly 1
@@ -71,8 +73,7 @@ def top_k(logits, k):
     Tensor([-inf,   3.,   2., -inf])
     """
     logits = as_float_tensor(logits)
-    if k < 1:
-        raise ValueError(f"top_k keeps at least one token, not {k}")
+    check_counts(top_k=k)
     order = np.argsort(-logits.data)
     out = logits.data.copy()
     np.put_along_axis(out, order[..., k:], -np.inf, axis=-1)
@@ -138,6 +139,9 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     if stop is not None and len(ids) != 1:
         raise ValueError(f"stop is for one row of ids, not for {len(ids)}: generate each alone")
     stops = [] if stop is None else as_ids(stop).ravel().tolist()
+    check_counts(0, max_new_tokens=max_new_tokens)
+    check_kind("model", model, "context", "a language model",
+               "give a GPT, or another Module with `context`")
     # KVCache and cached_logits are exercises below; until then, call with cache=False.
     memory = KVCache.for_model(model, len(ids)) if cache else None
     with evaluation_mode(model):
@@ -161,6 +165,7 @@ class KVCache:
     """
 
     def __init__(self, layers, batch, heads, context, size, dtype=np.float32):
+        check_counts(layers=layers, batch=batch, heads=heads, context=context, size=size)
         shape = (layers, batch, heads, context, size)
         self.keys, self.values = np.zeros(shape, dtype), np.zeros(shape, dtype)
         self.context = context
@@ -241,6 +246,8 @@ def step(model, ids, cache):
     ValueError, with the numbers, when the tokens do not fit into the cache.
     """
     ids = as_rows(ids)
+    check_kind("cache", cache, "next_positions", "a KVCache",
+               "make one: KVCache.for_model(model)")
     positions = cache.next_positions(ids.shape[1])
     if model.positions is not None and cache.dropped:
         raise ValueError("keys that contain learned positions cannot slide: use cache.reset()")
@@ -353,6 +360,9 @@ def speculative(model, draft, ids, n, ahead=4, rng=None):
     returns  (int64 array of shape (1, T + n), {"accepted": int, "proposed": int})
     """
     ids, rng, counts = as_rows(ids)[0], generator(rng), {"accepted": 0, "proposed": 0}
+    check_counts(0, n=n, ahead=ahead)
+    check_kind("draft", draft, "next", "a draft model",
+               "give an NGram, or an object whose method next(ids) returns probabilities")
     cache, end = KVCache.for_model(model), len(ids) + n
     if end > model.context:
         raise ValueError(f"{len(ids)} + {n} tokens are more than the context {model.context}")
@@ -377,6 +387,8 @@ def beam(model, ids, width, n):
              int64 array of shape (T + n,), and a float, the natural logarithm of the
              probability of the n tokens
     """
+    check_counts(width=width)
+    check_counts(0, n=n)
     rows, scores = as_rows(ids), np.zeros(1)
     with evaluation_mode(model):
         for _ in range(n):

@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 8cadbcd5fc36ac16
+# checksum: 16a886dd21598fb7
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -9,7 +9,8 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from tinytorch.support.token_ids import check_text, check_vocabulary, one_row, read_file, write_file
+from tinytorch.support.arguments import check_counts
+from tinytorch.support.token_ids import check_str, check_text, check_vocabulary, one_row, read_file, write_file
 
 __all__ = [
     "CharTokenizer", "to_bytes", "from_bytes", "merged", "pair_counts", "best_pair", "WORDS", "split", "count_words",
@@ -18,8 +19,8 @@ __all__ = [
 ]
 
 
-# Given: the first two refuse a text without UTF-8 bytes and a faulty vocabulary, one_row turns
-# ids into a list of int, the others read and write files.
+# Given: those that begin with check_ refuse arguments that cannot be right, such as a text
+# without UTF-8 bytes. one_row turns ids into a list of int, the others read and write files.
 
 
 class CharTokenizer:
@@ -30,6 +31,7 @@ class CharTokenizer:
     """
 
     def __init__(self, text):
+        check_str(text)
         self.characters = "".join(sorted(set(text)))
         self.ids = {character: id for id, character in enumerate(self.characters)}
 
@@ -48,6 +50,7 @@ class CharTokenizer:
 
         Raises ValueError if a character is not in the vocabulary.
         """
+        check_str(text)
         for character in text:
             if character not in self.ids:
                 raise ValueError(f"the vocabulary has no {character!r}")
@@ -75,6 +78,7 @@ def to_bytes(text):
     >>> to_bytes("né")
     [110, 195, 169]
     """
+    check_text(text)
     return list(text.encode("utf-8"))
 
 
@@ -138,6 +142,7 @@ def split(text, pattern=WORDS):
     >>> split("It is 12345,  no less!")
     ['It', ' is', ' ', '123', '45', ',', ' ', ' no', ' less', '!']
     """
+    check_str(text)
     pieces, end = [], 0
     for match in re.finditer(pattern, text):
         pieces += [text[end : match.start()], match.group()]
@@ -177,6 +182,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
 
 def merges_wanted(vocab_size, special_tokens):
     """The number of merges that gives a vocabulary of this size."""
+    check_counts(vocab_size=vocab_size)
     count = vocab_size - 256 - len(special_tokens)
     if count < 0:
         raise ValueError(f"vocab_size {vocab_size} is too small for 256 bytes and "
@@ -317,6 +323,9 @@ def compression(text, tokenizer):
     >>> compression("abab cab", Tokenizer({(97, 98): 256}))
     1.6
     """
+    check_str(text)
+    if not text:
+        raise ValueError("an empty text has no tokens")
     return len(text) / len(tokenizer.encode(text))
 
 

@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: f8a57aa0443f53ee
+# checksum: d2b37dbf497784e2
 """Transformers: a GPT, a decoder-only language model, and what its training needs.
 
 What is here, in the order in which to read it:
@@ -34,6 +34,7 @@ from tinytorch.core.normalization import LayerNorm
 from tinytorch.core.tensor import Tensor, apply
 from tinytorch.core.training import evaluation_mode
 from tinytorch.lazy import generation_lesson
+from tinytorch.support.arguments import check_counts
 from tinytorch.support.token_ids import as_rows
 
 __all__ = [
@@ -105,6 +106,7 @@ class GPT(Module):
 
     def __init__(self, vocab_size, context, embed_dim, layers, num_heads, dropout=0.0, tie=True,
                  rotary=False):
+        check_counts(vocab_size=vocab_size, context=context, embed_dim=embed_dim, layers=layers)
         self.vocab_size, self.context = vocab_size, context
         self.dropout = Dropout(dropout) if dropout else Sequential()
         self.embedding = Embedding(vocab_size, embed_dim)
@@ -151,6 +153,8 @@ def text_batch(ids, batch, context, rng):
     if len(ids) <= context:
         raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
                          "the token after it")
+    check_counts(batch=batch, context=context)
+    rng = generator(rng)
     starts = rng.integers(0, len(ids) - context, batch)
     at = starts[:, None] + np.arange(context)
     return ids[at], ids[at + 1]
@@ -251,6 +255,7 @@ def held_out_bits(model, ids, characters, stride=None):
     """
     context, ids, characters = model.context, np.asarray(ids), np.asarray(characters)
     stride = max(1, context // 2) if stride is None else stride
+    check_counts(stride=stride)
     if len(ids) <= context:
         raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
                          "the token after it")

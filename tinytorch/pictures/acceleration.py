@@ -1,5 +1,5 @@
 """What lesson 20 draws and measures: training steps of a GPT with and without fused operations and
-with new or reused memory, matrix products, lifetimes of arrays, and the work of several processes.
+with new or reused memory, matrix products, and the work of several processes.
 """
 
 import platform
@@ -10,7 +10,6 @@ import numpy as np
 from tinytorch.core import attention
 from tinytorch.core.activations import gelu as composed_gelu
 from tinytorch.core.activations import log_softmax
-from tinytorch.core.autograd import topological_order
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.normalization import LayerNorm, normalized
 from tinytorch.core.optimizers import AdamW, clip_grad_norm_
@@ -295,72 +294,6 @@ def count_page_faults():
         finally:
             worker.close()
     return rows
-
-
-# Lifetimes of arrays
-
-
-def lifetimes(model, training):
-    """The arrays that a forward pass of a GPT creates, and in training also the gradients.
-
-    returns  list of (bytes, first, last): the numbers of the operations that create and last read
-             the array. In training, operation i of n is followed by n - 1 backward steps
-    """
-    loss = lm_loss(model, *token_batch(8, 0))
-    nodes = topological_order(loss)[::-1]
-    number = {node: i for i, node in enumerate(nodes)}
-    last_step = 2 * len(nodes) - 1
-    spans, gradients = {}, {}
-
-    def extend(array, first, last):
-        """The array, or the one whose memory it uses, is alive from `first` to `last`."""
-        while isinstance(array.base, np.ndarray):
-            array = array.base
-        if id(array) in spans or first is not None:
-            size, start, end = spans.get(id(array), (array.nbytes, first, first))
-            spans[id(array)] = size, start, max(end, last)
-
-    for node, i in number.items():
-        weights = [x for x in node.creator.inputs if getattr(x, "creator", 0) is None]
-        if not any(np.shares_memory(node.data, x.data) for x in weights):
-            extend(node.data, i, last_step - i if training else i)
-        for x in node.creator.inputs:
-            if x in number:
-                extend(x.data, None, last_step - i if training else i)
-                if training:  # the gradient of x: from its last reader's backward step to its own
-                    born = last_step - max(i, gradients.get(x, (0, i))[1])
-                    gradients[x] = (x.data.nbytes, last_step - born)
-        for saved in node.creator.options.get("saved", {}).values():
-            if training:
-                extend(saved, i, last_step - i)
-    later = [(size, last_step - reader, last_step - number[x])
-             for x, (size, reader) in gradients.items()]  # fmt: skip
-    return list(spans.values()) + later
-
-
-def plot_memory(arrays, offsets):
-    """Arrays as bars, over the operations during which they are alive: without a plan, each at its
-    own place, and at the offsets of a plan, on a scale of its own.
-
-    arrays  list of (bytes, first, last)
-    """
-    import matplotlib.pyplot as plt
-
-    panel()  # sets colours and text sizes
-    plt.close()
-    figure, both = plt.subplots(1, 2, figsize=(6.2, 3.4), layout="constrained")
-    order = sorted(range(len(arrays)), key=lambda i: arrays[i][1])
-    stairs, top = [0] * len(arrays), 0
-    for i in order:
-        stairs[i], top = top, top + arrays[i][0]
-    for axes, places, title in zip(both, (stairs, offsets), ("without a plan", "planned")):
-        for (size, first, last), place in zip(arrays, places):
-            axes.bar((first + last + 1) / 2, size / 1e6, last + 1 - first, place / 1e6,
-                     color="C0", edgecolor="white", linewidth=0.5)  # fmt: skip
-        total = max(place + size for (size, *_), place in zip(arrays, places)) / 1e6
-        axes.set(title=f"{title}: {total:.1f} MB", xlabel="operation", ylim=(0, total))
-    both[0].set_ylabel("MB")
-    return figure
 
 
 # Requests in batches

@@ -1,5 +1,6 @@
 """What lesson 21 draws and measures: a training step in the library, in NumPy and in C; programs
-with their groups, the bytes that they move, and a GPT of simple operations.
+with their groups, the bytes that they move and the lifetimes of arrays, and a GPT of simple
+operations.
 """
 
 import ctypes
@@ -9,9 +10,11 @@ import numpy as np
 
 from tinytorch.compiler.machine_code import compile_source
 from tinytorch.core.activations import ReLU
+from tinytorch.core.autograd import topological_order
 from tinytorch.core.layers import Dense, Sequential
 from tinytorch.core.losses import mse_loss
 from tinytorch.core.tensor import Tensor
+from tinytorch.core.transformers import lm_loss
 from tinytorch.pictures.acceleration import LEVELS, compose, large_gpt, token_batch
 from tinytorch.pictures.drawing import panel
 from tinytorch.support.svg import TEXT, Drawing
@@ -236,6 +239,73 @@ def plot_bytes(bytes_of):
     axes.invert_yaxis()
     numbers = [n for pair in bytes_of.values() for n in pair]
     axes.set_xlim(0.3 * min(numbers), 30 * max(numbers))
+    return figure
+
+
+# Lifetimes of arrays
+
+
+def lifetimes(training):
+    """The arrays that a forward pass of lesson 20's GPT creates, and in training also the
+    gradients.
+
+    returns  list of (bytes, first, last): the numbers of the operations that create and last read
+             the array. In training, operation i of n is followed by n - 1 backward steps
+    """
+    loss = lm_loss(large_gpt(), *token_batch(8, 0))
+    nodes = topological_order(loss)[::-1]
+    number = {node: i for i, node in enumerate(nodes)}
+    last_step = 2 * len(nodes) - 1
+    spans, gradients = {}, {}
+
+    def extend(array, first, last):
+        """The array, or the one whose memory it uses, is alive from `first` to `last`."""
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        if id(array) in spans or first is not None:
+            size, start, end = spans.get(id(array), (array.nbytes, first, first))
+            spans[id(array)] = size, start, max(end, last)
+
+    for node, i in number.items():
+        weights = [x for x in node.creator.inputs if getattr(x, "creator", 0) is None]
+        if not any(np.shares_memory(node.data, x.data) for x in weights):
+            extend(node.data, i, last_step - i if training else i)
+        for x in node.creator.inputs:
+            if x in number:
+                extend(x.data, None, last_step - i if training else i)
+                if training:  # the gradient of x: from its last reader's backward step to its own
+                    born = last_step - max(i, gradients.get(x, (0, i))[1])
+                    gradients[x] = (x.data.nbytes, last_step - born)
+        for saved in node.creator.options.get("saved", {}).values():
+            if training:
+                extend(saved, i, last_step - i)
+    later = [(size, last_step - reader, last_step - number[x])
+             for x, (size, reader) in gradients.items()]  # fmt: skip
+    return list(spans.values()) + later
+
+
+def plot_memory(arrays, offsets):
+    """Arrays as bars, over the operations during which they are alive: without a plan, each at its
+    own place, and at the offsets of a plan, on a scale of its own.
+
+    arrays  list of (bytes, first, last)
+    """
+    import matplotlib.pyplot as plt
+
+    panel()  # sets colours and text sizes
+    plt.close()
+    figure, both = plt.subplots(1, 2, figsize=(6.2, 3.4), layout="constrained")
+    order = sorted(range(len(arrays)), key=lambda i: arrays[i][1])
+    stairs, top = [0] * len(arrays), 0
+    for i in order:
+        stairs[i], top = top, top + arrays[i][0]
+    for axes, places, title in zip(both, (stairs, offsets), ("without a plan", "planned")):
+        for (size, first, last), place in zip(arrays, places):
+            axes.bar((first + last + 1) / 2, size / 1e6, last + 1 - first, place / 1e6,
+                     color="C0", edgecolor="white", linewidth=0.5)  # fmt: skip
+        total = max(place + size for (size, *_), place in zip(arrays, places)) / 1e6
+        axes.set(title=f"{title}: {total:.1f} MB", xlabel="operation", ylim=(0, total))
+    both[0].set_ylabel("MB")
     return figure
 
 

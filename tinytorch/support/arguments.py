@@ -107,14 +107,29 @@ def check_number(name, number, least=1, kind=numbers.Real):
     it should be a number, such as step_size=5
     """
     if isinstance(number, bool) or not isinstance(number, kind):
-        whole = str(number).split(".")[0]
+        text, is_real = str(number), kind is numbers.Real
+        whole = text.partition(".")[0]
+        example = text if is_real and text.replace(".", "", 1).isdecimal() else whole
         raise TypeError(
             f"{name} is {described(number)}\n"
-            f"it should be {'a number' if kind is numbers.Real else 'an integer'}, such as "
-            f"{name}={whole if whole.isdecimal() else 3}"
+            f"it should be {'a number' if is_real else 'an integer'}, such as "
+            f"{name}={example if whole.isdecimal() else 1 if is_real else 3}"
         )
     if number < least:
         raise ValueError(f"{name} is {number}\nit should be at least {least}")
+
+
+def check_counts(least=1, /, **counts):
+    """Refuse anything but integers, and integers below `least`.
+
+    >>> check_counts(0, n=0, layers=2)
+    >>> check_counts(width=0)
+    Traceback (most recent call last):
+    ValueError: width is 0
+    it should be at least 1
+    """
+    for name, number in counts.items():
+        check_number(name, number, least, numbers.Integral)
 
 
 def check_kind(name, thing, attribute, kind, cure):
@@ -209,8 +224,8 @@ def check_loader(dataset, batch_size, shuffle, sampler, prefetch):
             f"dataset is {described(dataset)}, and has no length or no examples dataset[i]\n"
             "give DataLoader a TensorDataset(x, y), a list, or your own subclass of Dataset"
         )
-    check_number("batch_size", batch_size, 1, numbers.Integral)
-    check_number("prefetch", prefetch, 0, numbers.Integral)
+    check_counts(batch_size=batch_size)
+    check_counts(0, prefetch=prefetch)
     if shuffle and sampler is not None:
         raise ValueError(
             "shuffle is true, and there is a sampler: both would define the order\n"
@@ -307,7 +322,7 @@ def check_trainer(model, optimizer, loss, metrics, schedule, per, accumulate, ma
         check_schedule(schedule, optimizer)
     if per not in ("epoch", "step"):
         raise ValueError(f'per is {per!r}\nit should be "epoch" or "step"')
-    check_number("accumulate", accumulate, 1, numbers.Integral)
+    check_counts(accumulate=accumulate)
     if max_norm is not None:
         check_number("max_norm", max_norm, 0)
 
@@ -335,9 +350,9 @@ def check_fit(batches, epochs, validation, patience):
     if validation is not None:
         check_container(validation, "validation")
     if epochs != math.inf:
-        check_number("epochs", epochs, 0, numbers.Integral)
+        check_counts(0, epochs=epochs)
     if patience is not None:
-        check_number("patience", patience, 0, numbers.Integral)
+        check_counts(0, patience=patience)
         if validation is None:
             raise ValueError(
                 f"patience is {patience}, and there is no validation set: the training loss "

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tinytorch.support.arguments import check_kind, check_number
 from tinytorch.support.checkpoints import replaced_file
 
 
@@ -59,10 +60,15 @@ def as_rows(ids):
     return as_ids(ids)
 
 
-def check_logits(logits):
+def check_logits(logits, rank=None):
     """`logits`, a Tensor or array of shape (..., V). ValueError, with the row, when a row has no
-    largest finite number: a token cannot be chosen by it."""
+    largest finite number: a token cannot be chosen by it; and for anything but (B, V) if the rank
+    is to be 2."""
     array = logits if isinstance(logits, np.ndarray) else logits.data
+    if rank == 2 and array.ndim in (1, 3):
+        cure = ("make it a batch of one row: logits[None]" if array.ndim == 1
+                else "take the logits of the last token: logits[:, -1]")  # fmt: skip
+        raise ValueError(f"logits of shape {array.shape} are not a batch of rows, (B, V)\n{cure}")
     if not array.shape[-1:] or not array.shape[-1]:
         raise ValueError(
             f"logits are one number for each token of the vocabulary, not of shape {array.shape}"
@@ -83,6 +89,7 @@ def usable_temperature(logits, t):
     >>> usable_temperature(np.float32([1, 3]), 1e-39), usable_temperature(np.float32([1, 3]), 0.5)
     (0, 0.5)
     """
+    check_number("temperature", t, -math.inf)
     if math.isnan(t):
         raise ValueError("a temperature is 0 or more, not nan")
     largest = float(np.abs(logits[np.isfinite(logits)]).max(initial=0))
@@ -98,6 +105,7 @@ def usable_p(dtype, p):
     >>> bool(np.float32(usable_p(np.dtype("float32"), 1e-99)))
     True
     """
+    check_number("top_p", p, -math.inf)
     limits = np.finfo(dtype)
     return max(p * (1 - 4 * float(limits.eps)), float(limits.tiny)) if 0 < p < 1 else p
 
@@ -108,7 +116,7 @@ def one_row(ids):
     >>> one_row(np.array([3, 1]))
     [3, 1]
     """
-    ids = np.asarray(ids, dtype=np.int64)
+    ids = as_ids(ids)
     if ids.ndim != 1:
         raise ValueError(
             f"ids must have shape (T,), not {ids.shape}\ndecode one row at a time: decode(ids[0])"
@@ -116,13 +124,18 @@ def one_row(ids):
     return ids.tolist()
 
 
+def check_str(text):
+    """Raise TypeError for what is no str."""
+    if not isinstance(text, str):
+        raise TypeError(f"a text is a str, not {type(text).__name__}")
+
+
 def check_text(text):
     """Raise ValueError, with the place, for a text that has no UTF-8 bytes. Python reads one from a
     file name or from JSON: in place of half a character it has a number called a lone surrogate.
     TypeError for what is no str.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"a text is a str, not {type(text).__name__}")
+    check_str(text)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -144,6 +157,9 @@ def check_vocabulary(merges, special_tokens):
 
     >>> check_vocabulary({(97, 98): 256}, {"<end>": 257})
     """
+    cure = "train_bpe(text, vocab_size) makes one, {(id, id): new id}"
+    check_kind("merges", merges, "items", "a dict", cure)
+    check_kind("special_tokens", special_tokens, "items", "a dict", "it has the ids, {text: id}")
     for number, (pair, new) in enumerate(merges.items(), 256):
         if new != number:
             raise ValueError(

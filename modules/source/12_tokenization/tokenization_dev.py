@@ -17,10 +17,11 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-# Given: the first two refuse a text without UTF-8 bytes and a faulty vocabulary, one_row turns
-# ids into a list of int, the others read and write files.
-from tinytorch.support.token_ids import (check_text, check_vocabulary, one_row, read_file,
-                                         write_file)
+# Given: those that begin with check_ refuse arguments that cannot be right, such as a text
+# without UTF-8 bytes. one_row turns ids into a list of int, the others read and write files.
+from tinytorch.support.arguments import check_counts
+from tinytorch.support.token_ids import (check_str, check_text, check_vocabulary, one_row,
+                                         read_file, write_file)
 
 # %% tags=["payoff"]
 from tinytorch.pictures.tokenization import PIECES, draw_tokens
@@ -71,6 +72,7 @@ class CharTokenizer:
     """
 
     def __init__(self, text):
+        check_str(text)
         self.characters = "".join(sorted(set(text)))
         self.ids = {character: id for id, character in enumerate(self.characters)}
 
@@ -91,6 +93,7 @@ class CharTokenizer:
         Raises ValueError if a character is not in the vocabulary; the message contains the
         first such character.
         """
+        check_str(text)
         for character in text:
             if character not in self.ids:
                 raise ValueError(f"the vocabulary has no {character!r}")
@@ -171,6 +174,7 @@ def to_bytes(text):
 
     Source: Yergeau, UTF-8, RFC 3629 (2003), section 3.
     """
+    check_text(text)
     ### BEGIN SOLUTION
     return list(text.encode("utf-8"))
     ### END SOLUTION
@@ -452,6 +456,7 @@ def split(text, pattern=WORDS):
     Source: Radford et al., Language models are unsupervised multitask learners (2019), section
     2.2.
     """
+    check_str(text)
     ### BEGIN SOLUTION
     pieces, end = [], 0
     for match in re.finditer(pattern, text):
@@ -529,6 +534,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
 
 def merges_wanted(vocab_size, special_tokens):
     """The number of merges that gives a vocabulary of this size."""
+    check_counts(vocab_size=vocab_size)
     count = vocab_size - 256 - len(special_tokens)
     if count < 0:
         raise ValueError(f"vocab_size {vocab_size} is too small for 256 bytes and "
@@ -872,6 +878,9 @@ def compression(text, tokenizer):
     >>> compression("abab cab", Tokenizer({(97, 98): 256}))
     1.6
     """
+    check_str(text)
+    if not text:
+        raise ValueError("an empty text has no tokens")
     ### BEGIN SOLUTION
     return len(text) / len(tokenizer.encode(text))
     ### END SOLUTION

@@ -17,6 +17,7 @@ from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator, xavier_uniform
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply, concatenate, stack  # noqa: F401
+from tinytorch.support.arguments import check_counts, check_number
 from tinytorch.support.token_ids import NGramCounts, as_ids, scatter_add
 
 # %% tags=["payoff"]
@@ -147,6 +148,7 @@ def probabilities(counts, smoothing=1.0):
     Source: Chen, Goodman, An empirical study of smoothing techniques for language modeling
     (1998), section 2.1.
     """
+    check_number("smoothing", smoothing, 0)
     ### BEGIN SOLUTION
     counts = np.asarray(counts) + float(smoothing)
     return counts / counts.sum(axis=1, keepdims=True)
@@ -245,6 +247,7 @@ def bits_per_character(nats, characters):
 
     Source: Shannon, Prediction and entropy of printed English (1951).
     """
+    check_number("characters", characters)
     ### BEGIN SOLUTION
     return float(nats) / math.log(2) / characters
     ### END SOLUTION
@@ -324,6 +327,7 @@ def windows(ids, context):
     Source: Bengio et al., A neural probabilistic language model (2003), section 2.
     """
     ids = as_ids(ids)
+    check_counts(context=context)
     ### BEGIN SOLUTION
     starts = np.arange(max(0, len(ids) - context))
     return ids[starts[:, None] + np.arange(context)], ids[context:]
@@ -703,6 +707,8 @@ def nearest(weight, id, k):
     6.3.1.
     """
     weight = np.asarray(weight)
+    as_ids(id, len(weight))  # IndexError if there is no such row
+    check_counts(0, k=k)
     ### BEGIN SOLUTION
     unit = weight / np.linalg.norm(weight, axis=1, keepdims=True)
     order = np.argsort(-(unit @ unit[id]), kind="stable")
@@ -999,8 +1005,7 @@ class NGram:
     """
 
     def __init__(self, order):
-        if order < 1:
-            raise ValueError(f"the order of an n-gram model is 1 or more, not {order}")
+        check_counts(order=order)
         self.order = order
 
     def fit(self, ids, vocab_size):

@@ -45,6 +45,7 @@ from tinytorch.core.normalization import LayerNorm
 from tinytorch.core.tensor import Tensor, apply
 from tinytorch.core.training import evaluation_mode
 from tinytorch.lazy import generation_lesson
+from tinytorch.support.arguments import check_counts
 from tinytorch.support.token_ids import as_rows
 
 # %% tags=["payoff"]
@@ -99,8 +100,7 @@ draw_block(embed_dim=64, hidden=256)
 # %% [markdown]
 # The **residual stream** is the sequence of vectors that runs through all blocks, and to which
 # each block adds its results. A token's vector starts as its embedding. Each block then adds
-# what it has computed about the token's context. Every later block can read what an earlier one
-# added.
+# what it has computed about the token's context, and every later block can read it.
 #
 # ## The feed-forward network
 #
@@ -398,6 +398,7 @@ class GPT(Module):
 
     def __init__(self, vocab_size, context, embed_dim, layers, num_heads, dropout=0.0, tie=True,
                  rotary=False):
+        check_counts(vocab_size=vocab_size, context=context, embed_dim=embed_dim, layers=layers)
         self.vocab_size, self.context = vocab_size, context
         self.dropout = Dropout(dropout) if dropout else Sequential()
         ### BEGIN SOLUTION
@@ -483,7 +484,7 @@ def text_batch(ids, batch, context, rng):
     ids      ndarray of ints, shape (n,): the text, n > context
     batch    int: how many windows
     context  int: tokens per window
-    rng      a NumPy Generator
+    rng      a NumPy Generator, a seed, or None, as for layers
     returns  (x, y), int ndarrays of shape (batch, context): y[b, t] is the token that follows
              x[b, t] in the text. Every window, including the last one, is equally likely
 
@@ -498,6 +499,8 @@ def text_batch(ids, batch, context, rng):
     if len(ids) <= context:
         raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
                          "the token after it")
+    check_counts(batch=batch, context=context)
+    rng = generator(rng)
     ### BEGIN SOLUTION
     starts = rng.integers(0, len(ids) - context, batch)
     at = starts[:, None] + np.arange(context)
@@ -728,8 +731,7 @@ figure = plot_losses(curves, smooth=10, top=6,
 # post-norm, and hard to train.)
 #
 # Without `init_gpt`, the first loss is far higher than the loss of a model that knows nothing:
-# this model is sure of itself, and wrong. It spends the first third of the run on unlearning
-# that.
+# this model is sure of itself, and wrong. Unlearning that takes the first third of the run.
 #
 # Because the size of AdamW's step does not depend on the size of the gradient, without warm-up
 # even the first steps have the full length, although the gradients are not yet reliable. At
@@ -954,6 +956,7 @@ def held_out_bits(model, ids, characters, stride=None):
     """
     context, ids, characters = model.context, np.asarray(ids), np.asarray(characters)
     stride = max(1, context // 2) if stride is None else stride
+    check_counts(stride=stride)
     if len(ids) <= context:
         raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
                          "the token after it")

@@ -8,9 +8,9 @@
 # %% tags=["payoff"]
 from tinytorch.pictures.acceleration import (GPTSteps, amdahl_curve, count_page_faults,
                                              draw_parallel, draw_slots, gradients_of_logits,
-                                             large_gpt, lifetimes, plot_gradients, plot_ladder,
-                                             plot_memory, plot_speeds, plot_throughput,
-                                             quick_ladder, token_batch)
+                                             large_gpt, plot_gradients, plot_ladder,
+                                             plot_speeds, plot_throughput, quick_ladder,
+                                             token_batch)
 
 figure = plot_ladder(quick_ladder(rounds=3))
 # caption: Fused operations and reused memory save more than half of the time, and change no
@@ -24,13 +24,13 @@ figure = plot_ladder(quick_ladder(rounds=3))
 # the *fused* operations of lessons 05, 11, 14 and 15: cross-entropy, layer norm, attention and
 # GELU are one operation each, with its own gradient rule. The third one is the same as the
 # second, but the C library manages its memory differently. In this chapter you find out why
-# that matters so much, and you write four more ways to save time or memory: matrix products in
-# blocks, a plan for memory, many requests in one batch, and several processes that train one
-# model. You judge most gains with the intervals of lesson 19.
+# that matters so much, and you write three more ways to save time or memory: matrix products in
+# blocks, many requests in one batch, and several processes that train one model. You judge most
+# gains with the intervals of lesson 19.
 #
 # **You need** 15 (Transformers), 16 (Generation) and 19 (Profiling). **You build** matrix
-# products, a memory pool, GELU without new arrays, a fair race, a memory plan, a scheduler,
-# data parallelism and loss scaling.
+# products, a memory pool, GELU without new arrays, a fair race, a scheduler, data parallelism
+# and loss scaling.
 
 # %%
 #| default_exp core.acceleration
@@ -525,86 +525,6 @@ figure = plot_ladder(times | others)
 #
 # A pool such as `Buffers` is not in this ladder: the C library already keeps freed memory. A
 # pool helps where nothing else keeps it, as for the memory of a GPU.
-#
-# ## Planning memory
-#
-# While a pool decides at each call, a compiler knows the whole program before it runs, and can
-# decide once. The **lifetime** of an array is the span from the operation that creates it to
-# the last one that reads it. **Memory planning** is the choice of a place for each array in one
-# block of memory, such that arrays that are alive at the same time do not overlap. The block
-# should be small. It cannot be smaller than the largest total size of the arrays alive at one
-# time.
-#
-# A simple method comes close to this size in practice (Pisarchyk and Lee, 2020): take the
-# arrays from the largest to the smallest. Put each one at the lowest offset where it overlaps
-# no placed array that is alive at a common time.
-#
-# **Task.** Write `plan`.
-
-# %% A plan for memory exercise="plan"
-#| export
-def plan(arrays):
-    """A place for each array in one block of memory.
-
-    arrays   list of (size, first, last): the bytes of an array, and the first and the last time
-             (ints) at which it is alive; both ends belong to its lifetime
-    returns  (offsets, total): a list with the offset of each array in bytes, in the order of
-             `arrays`, and the size of the block, which is the largest end, offset + size (0
-             without arrays)
-
-    Arrays are placed from the largest to the smallest, those of equal size in the order of the
-    list; each at the lowest offset where it overlaps no placed array that is alive at a common
-    time.
-
-    >>> plan([(10, 0, 1), (20, 1, 2), (10, 2, 3)])
-    ([20, 0, 20], 30)
-
-    Source: Pisarchyk, Lee, Efficient memory management for deep neural net inference (2020),
-    "greedy by size".
-    """
-    ### BEGIN SOLUTION
-    offsets, placed = [0] * len(arrays), []
-    for i in sorted(range(len(arrays)), key=lambda i: -arrays[i][0]):
-        size, first, last = arrays[i]
-        taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
-                 if arrays[j][1] <= last and first <= arrays[j][2]]
-        for start, end in sorted(taken):
-            if offsets[i] + size > start:
-                offsets[i] = max(offsets[i], end)
-        placed.append(i)
-    total = max((o + size for o, (size, *_) in zip(offsets, arrays)), default=0)
-    return offsets, total
-    ### END SOLUTION
-
-# %% checks="plan"
-check("plan")
-
-# %% [markdown]
-# The recorded graph of a GPT contains all arrays and all operations that read them. The arrays
-# of one forward pass have 24 MB in all. Predict the size of the block if the pass is only used
-# for generation, where the memory of an array is free after the last operation that reads it.
-# What changes for a training step?
-
-# %% tags=["answer", "explained"]
-for use, training in [("generation", False), ("training", True)]:
-    arrays = lifetimes(large_gpt(), training)
-    offsets, total = plan(arrays)
-    alive = [sum(size for size, first, last in arrays if first <= t <= last)
-             for t in range(max(last for *_, last in arrays) + 1)]
-    print(f"{use:11}{len(arrays):5} arrays of {sum(a[0] for a in arrays) / 1e6:6.1f} MB; alive "
-          f"at one time {max(alive) / 1e6:5.1f} MB, planned {total / 1e6:5.1f} MB")
-arrays = lifetimes(large_gpt(), training=False)
-figure = plot_memory(arrays, plan(arrays)[0])
-# caption: Arrays that are not needed at the same time can share memory.
-# alt: Two plots of memory against the operations of a forward pass; each array is a bar at its
-# offset. Without a plan the bars climb like stairs, one above the other, to 24 MB. With the
-# plan they lie beside and above each other in 2.4 MB: the second plot has another scale.
-
-# %% [markdown]
-# In generation, an array lives for a few operations, and one small block serves all of them. In
-# training, the backward pass reads the arrays of the forward pass in reverse order: most of
-# them are alive in the middle of the step, and no plan can change that. Fusion and the
-# checkpointing of lesson 17 can: they keep fewer arrays.
 
 # %% [markdown] page="Several requests, several processes"
 # ## Requests in batches
@@ -1164,7 +1084,6 @@ print(f"float16 takes {low:.0f} to {high:.0f} times as long as float32")
 # | `matmul_blocked` | BLAS, cuBLAS | use the registers and vector units of each processor |
 # | `gelu_fused` | lesson 21, `torch.compile`, XLA | generate machine code for any formula |
 # | `Buffers` | PyTorch's caching allocator | split and merge blocks of any size |
-# | `plan` | lesson 21, XLA's buffer assignment | plan every program that it compiles |
 # | `steps_needed` | vLLM, TensorRT-LLM | run rows of different lengths in one cache |
 # | `DataParallel` | `DistributedDataParallel`, `jax.shard_map` | use several computers |
 # | | Dask, Ray | schedule any tasks; continue after a computer has failed |

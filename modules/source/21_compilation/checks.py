@@ -210,6 +210,34 @@ def loops_compute(program, case, cause="", seed=1, near=1e-5):
         )
 
 
+def alive(arrays, time):
+    """The sizes of all arrays that are alive at a time, added."""
+    return sum(size for size, first, last in arrays if first <= time <= last)
+
+
+def clashes(arrays, offsets):
+    """The pairs (i, j) of arrays that are alive at a common time and overlap in memory."""
+    found = []
+    for j, (size_j, first_j, last_j) in enumerate(arrays):
+        for i, (size_i, first_i, last_i) in enumerate(arrays[:j]):
+            together = first_i <= last_j and first_j <= last_i
+            apart = offsets[i] + size_i <= offsets[j] or offsets[j] + size_j <= offsets[i]
+            if together and not apart:
+                found.append((i, j))
+    return found
+
+
+def plan_of(arrays):
+    """What `plan` returns, as a list and an int."""
+    out = plan(arrays)
+    assert out is not None, "plan returned None: is `return` missing?"
+    assert isinstance(out, (tuple, list)) and len(out) == 2 and isinstance(out[0], list), (
+        f"plan should return (offsets, total), a list and an int; yours returns {out}"
+    )
+    offsets, total = out
+    return [int(o) for o in offsets], int(total)
+
+
 # %% learner-side
 from tinytorch.core.activations import gelu, softmax
 from tinytorch.core.layers import Dense, Dropout, Module, Sequential
@@ -1844,6 +1872,135 @@ def test_hidden_strides():
     strided("broadcast_to", (1, 3), (7, 2), {"shape": (5, 4, 3)}, (0, 0, 2))
     strided("swapaxes", (4, 2, 3), (0, 1, 2), {"axis1": 0, "axis2": 2}, (2, 1, 0))
     strided("reshape", (2, 3, 4), (12, 4, 1), {"shape": (6, 4)}, (4, 1))
+
+
+# %% plan points=7
+def test_arrays_at_different_times_use_the_same_place():
+    offsets, total = plan_of([(10, 0, 1), (10, 2, 3), (10, 4, 5)])
+    assert offsets == [0, 0, 0] and total == 10, (
+        "three arrays of 10 bytes, alive one after the other (0 to 1, 2 to 3, 4 to 5): all fit "
+        "at "
+        f"offset 0, 10 bytes in all; yours: offsets {offsets}, {total} bytes"
+    )
+
+
+def test_both_ends_belong_to_a_lifetime():
+    offsets, total = plan_of([(10, 0, 2), (10, 2, 3)])
+    assert total == 20 and sorted(offsets) == [0, 10], (
+        "one array is alive from 0 to 2, the other from 2 to 3: both are alive at time 2, so "
+        "20 bytes "
+        f"are needed; yours: offsets {offsets}, {total} bytes. Both ends belong to a lifetime"
+    )
+
+
+def test_arrays_that_are_alive_together_do_not_overlap():
+    cases = [
+        [(10, 0, 5), (10, 1, 2), (10, 3, 4)],
+        [(30, 0, 2), (20, 1, 4), (10, 3, 6), (25, 5, 8), (5, 0, 8)],
+        [(4, 0, 9), (4, 0, 9), (4, 0, 9)],
+        [(1, 0, 3), (5, 2, 6), (3, 1, 4), (3, 5, 7), (4, 0, 1)],
+    ]
+    for arrays in cases:
+        offsets, total = plan_of(arrays)
+        wrong = clashes(arrays, offsets)
+        assert not wrong, (
+            f"plan({arrays}) puts arrays {wrong[0][0]} and {wrong[0][1]} at the offsets "
+            f"{offsets[wrong[0][0]]} and {offsets[wrong[0][1]]}: they overlap, and are alive "
+            "at a "
+            "common time"
+        )
+        assert min(offsets) >= 0, f"plan({arrays}) has a negative offset: {offsets}"
+        end = max(o + size for o, (size, *_) in zip(offsets, arrays, strict=True))
+        assert total == end, (
+            f"plan({arrays}) gives the offsets {offsets}: the largest end is {end}, yours says "
+            f"{total}"
+        )
+
+
+def test_offsets_are_in_the_order_of_the_list():
+    offsets, total = plan_of([(5, 0, 1), (20, 0, 1), (10, 0, 1)])
+    assert offsets == [30, 0, 20], (
+        "sizes 5, 20 and 10, all alive together, placed from the largest to the smallest: 20 "
+        "at 0, 10 "
+        f"at 20, 5 at 30. In the order of the list that is [30, 0, 20]; yours is {offsets}"
+    )
+    offsets, _ = plan_of([(4, 0, 9), (6, 0, 9), (4, 0, 9)])
+    assert offsets == [6, 0, 10], (
+        "sizes 4, 6 and 4, all alive together: those of equal size are placed in the order of "
+        f"the list, which gives [6, 0, 10]; yours is {offsets}"
+    )
+
+
+def test_a_gap_between_placed_arrays_is_used():
+    arrays = [(30, 0, 9), (20, 0, 2), (19, 5, 9), (18, 1, 6)]
+    offsets, total = plan_of(arrays)
+    assert offsets == [0, 30, 30, 50] and total == 68, (
+        f"plan({arrays}) should be ([0, 30, 30, 50], 68), yours is ({offsets}, {total})"
+    )
+    arrays = [(20, 0, 1), (19, 0, 5), (18, 0, 5), (17, 3, 5), (1, 4, 5)]
+    offsets, total = plan_of(arrays)
+    assert offsets[3] == 0 and offsets[4] == 17, (
+        f"plan({arrays}): at times 3 to 5 the bytes 0 to 20 are free again, since the first "
+        "array is "
+        "no longer alive. The array of 17 bytes fits there, at 0, and the one of 1 byte behind "
+        "it, at "
+        f"17; yours are at {offsets[3]} and {offsets[4]}"
+    )
+
+
+def test_a_gap_that_is_too_small_is_not_used():
+    arrays = [(10, 0, 1), (5, 2, 2), (4, 2, 2), (3, 0, 2)]
+    offsets, total = plan_of(arrays)
+    assert offsets == [0, 0, 5, 10], (
+        f"plan({arrays}) should give the offsets [0, 0, 5, 10], yours are {offsets}: the array "
+        "of 3 bytes is alive with the bytes 0 to 10, 0 to 5 and 5 to 9. An end may lie below "
+        "the offset that was reached before"
+    )
+    arrays = [(20, 0, 1), (19, 0, 5), (18, 1, 5), (12, 4, 5), (9, 3, 5), (8, 3, 5)]
+    offsets, total = plan_of(arrays)
+    assert not clashes(arrays, offsets), f"plan({arrays}) gives overlapping offsets {offsets}"
+    assert offsets == [0, 20, 39, 0, 57, 12], (
+        f"plan({arrays}) should give the offsets [0, 20, 39, 0, 57, 12], yours are {offsets}: "
+        "take "
+        "the lowest gap that is large enough, and look at the gaps in the order of their "
+        "offsets"
+    )
+
+
+def test_the_block_is_nearly_as_small_as_possible():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        first = rng.integers(0, 40, 60)
+        arrays = [
+            (int(size), int(f), int(f + n))
+            for size, f, n in zip(
+                rng.integers(1, 100, 60), first, rng.integers(0, 12, 60), strict=True
+            )
+        ]
+        offsets, total = plan_of(arrays)
+        least = max(alive(arrays, t) for t in range(60))
+        assert not clashes(arrays, offsets), "60 random arrays: some overlap"
+        assert total <= 1.5 * least, (
+            f"60 random arrays, of which at most {least} bytes are alive at one time: yours "
+            "needs "
+            f"{total} bytes. Place the largest first, each at the lowest offset where it fits"
+        )
+
+
+# %% plan polish points=0
+def test_a_plan_without_arrays():
+    assert plan_of([]) == ([], 0), f"plan([]) should be ([], 0), yours is {plan_of([])}"
+
+
+# %% plan hidden points=2
+def test_hidden_plans():
+    for arrays, wanted in [
+        ([(8, 0, 0)], ([0], 8)),
+        ([(3, 0, 4), (3, 4, 4), (3, 5, 9)], ([0, 3, 0], 6)),
+        ([(2, 0, 9), (7, 1, 2), (6, 2, 3), (5, 3, 4)], ([13, 0, 7, 0], 15)),
+        ([(9, 0, 3), (8, 2, 5), (7, 4, 8), (6, 6, 9), (5, 0, 9)], ([0, 9, 0, 7, 17], 22)),
+    ]:
+        assert plan_of(arrays) == wanted, f"plan({arrays})"
 
 
 # %% arena points=6

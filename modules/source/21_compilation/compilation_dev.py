@@ -7,8 +7,9 @@
 # arithmetic in C. The axis is logarithmic.
 
 # %% tags=["payoff"]
-from tinytorch.pictures.compilation import (composed_gpt, draw_groups, draw_strides, plot_bytes,
-                                            plot_ladder, quick_ladder, step_times)
+from tinytorch.pictures.compilation import (composed_gpt, draw_groups, draw_strides, lifetimes,
+                                            plot_bytes, plot_ladder, plot_memory, quick_ladder,
+                                            step_times)
 
 figure = plot_ladder(quick_ladder())
 # caption: Arithmetic is a small part of the time of a small step.
@@ -37,7 +38,6 @@ from tinytorch.compiler.loops import (C, PYTHON, START, VIEWS, Layout, LoopMetho
                                       ProgramMethods, function_of, interpreted, is_elementwise,
                                       joins, loop_shape, same_array, waits, written)
 from tinytorch.compiler.machine_code import in_c, machine_code, outlined
-from tinytorch.core.acceleration import plan
 from tinytorch.core.tensor import Tensor, apply, strides_of
 from tinytorch.support.tracing import (Node, NotTraceable, TracedMethods, key_of, only_nodes,
                                        recorded, step, value_and_gradients)
@@ -577,9 +577,9 @@ check("same")
 # and dtypes of the weights. Without it, a model that was compiled in `eval()` would train
 # without its dropout, and there would be no error.
 #
-# **Task.** Write `signature`, and the last lines of `__call__`. `build(arguments)` makes an
-# operation, which is called as `apply(operation, *self.weights, arrays=arrays, saved={})`, with
-# the arguments that are arrays, and then the arrays of `self.others`.
+# **Task.** Write `signature`, and the last lines of `__call__`. `self.build(arguments)` makes an
+# operation. Call it by `apply(operation, *self.weights, arrays=arrays, saved={})`. The list
+# `arrays` has the arguments that are arrays, and after them the arrays of `self.others`.
 
 # %% The cache of programs exercise="cache"
 #| export
@@ -731,7 +731,8 @@ check("bytes-moved")
 # input, and one more if it must wait for this input. Steps of one level never wait for each
 # other.
 #
-# **Task.** Write `levels` and `groups`. `joins(x, node)` and `waits(x, node)` are given.
+# **Task.** Write `levels` and `groups`. Two functions are given: `joins(x, node)` says whether a
+# step can join the loops of its input `x`, and `waits(x, node)` whether it must wait for them.
 
 # %% Groups of steps exercise="groups"
 #| export
@@ -880,10 +881,88 @@ check("view-strides")
 # %% [markdown]
 # ## A memory plan
 #
-# Most results are needed only for a short time. `plan` of lesson 20 finds places in one block
-# of memory for arrays with known *lifetimes*, and a compiler knows all lifetimes before the
-# program runs. `Layout`, which is given, uses your functions to decide in which order the
-# groups run, and which results must be stored at all:
+# Most results are needed only for a short time. A pool such as `Buffers` of lesson 20 decides
+# at each call which memory to use. A compiler knows the whole program before it runs, and can
+# decide once. The **lifetime** of an array is the span from the operation that creates it to
+# the last one that reads it. **Memory planning** is the choice of a place for each array in one
+# block of memory, such that arrays that are alive at the same time do not overlap. The block
+# should be small. It cannot be smaller than the largest total size of the arrays alive at one
+# time.
+#
+# A simple method comes close to this size in practice (Pisarchyk and Lee, 2020): take the
+# arrays from the largest to the smallest. Put each one at the lowest offset where it overlaps
+# no placed array that is alive at a common time.
+#
+# **Task.** Write `plan`.
+
+# %% A plan for memory exercise="plan"
+#| export
+def plan(arrays):
+    """A place for each array in one block of memory.
+
+    arrays   list of (size, first, last): the bytes of an array, and the first and the last time
+             (ints) at which it is alive; both ends belong to its lifetime
+    returns  (offsets, total): a list with the offset of each array in bytes, in the order of
+             `arrays`, and the size of the block, which is the largest end, offset + size (0
+             without arrays)
+
+    Arrays are placed from the largest to the smallest, those of equal size in the order of the
+    list; each at the lowest offset where it overlaps no placed array that is alive at a common
+    time.
+
+    >>> plan([(10, 0, 1), (20, 1, 2), (10, 2, 3)])
+    ([20, 0, 20], 30)
+
+    Source: Pisarchyk, Lee, Efficient memory management for deep neural net inference (2020),
+    "greedy by size".
+    """
+    ### BEGIN SOLUTION
+    offsets, placed = [0] * len(arrays), []
+    for i in sorted(range(len(arrays)), key=lambda i: -arrays[i][0]):
+        size, first, last = arrays[i]
+        taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+                 if arrays[j][1] <= last and first <= arrays[j][2]]
+        for start, end in sorted(taken):
+            if offsets[i] + size > start:
+                offsets[i] = max(offsets[i], end)
+        placed.append(i)
+    total = max((o + size for o, (size, *_) in zip(offsets, arrays)), default=0)
+    return offsets, total
+    ### END SOLUTION
+
+# %% checks="plan"
+check("plan")
+
+# %% [markdown]
+# Try it on a large network first. The graph that the engine of lesson 06 records of lesson 20's
+# GPT contains all arrays and all operations that read them. The arrays of one forward pass have
+# 24 MB in all. Predict the size of the block if the pass is only used for generation, where the
+# memory of an array is free after the last operation that reads it. What changes for a training
+# step?
+
+# %% tags=["answer", "explained"]
+for use, training in [("generation", False), ("training", True)]:
+    spans = lifetimes(training)
+    offsets, total = plan(spans)
+    alive = [sum(size for size, first, last in spans if first <= t <= last)
+             for t in range(max(last for *_, last in spans) + 1)]
+    print(f"{use:11}{len(spans):5} arrays of {sum(span[0] for span in spans) / 1e6:6.1f} MB; "
+          f"alive at one time {max(alive) / 1e6:5.1f} MB, planned {total / 1e6:5.1f} MB")
+spans = lifetimes(training=False)
+figure = plot_memory(spans, plan(spans)[0])
+# caption: Arrays that are not needed at the same time can share memory.
+# alt: Two plots of memory against the operations of a forward pass; each array is a bar at its
+# offset. Without a plan the bars climb like stairs, one above the other, to 24 MB. With the
+# plan they lie beside and above each other in 2.4 MB: the second plot has another scale.
+
+# %% [markdown]
+# In generation, an array lives for a few operations, and one small block serves all of them. In
+# training, the backward pass reads the arrays of the forward pass in reverse order: most of
+# them are alive in the middle of the step, and no plan can change that. Fusion and the
+# checkpointing of lesson 17 can: they keep fewer arrays.
+#
+# Now plan the memory of a program. `Layout`, which is given, uses your functions to decide in
+# which order the groups run, and which results must be stored at all:
 
 # %%
 #| export
@@ -953,6 +1032,7 @@ print(f"{len(program.nodes)} results have {single:,} bytes; {len(offsets)} of th
 # | call | text (in Python) |
 # | --- | --- |
 # | `self.read(x, shape, group)` | an input in loops over `shape`: `a0[i0 * 8]`, `v3`, `2.0` |
+# | `self.number(x)` | a number: `0.0`, `-inf` |
 # | `self.formula(op, *values)` | the result of an operation: `(v3 + 1.0)` |
 # | `self.define(node, value)` | a line that defines a step's variable: `v4 = v3 + 1.0` |
 # | `self.store(node)` | a line that writes it to memory: `m[i0 * 8 + i1] = v4` |

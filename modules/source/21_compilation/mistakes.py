@@ -1241,6 +1241,171 @@ else:
     result = None
 return result and tuple(result)
 
+# %% plan mistake plan-exclusive-ends: Lets an array start where another ends.
+#> Both ends belong
+#- taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+#-          if arrays[j][1] <= last and first <= arrays[j][2]]
+taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+         if arrays[j][1] < last and first < arrays[j][2]]
+
+# %% plan mistake plan-half-open: Takes the last time for the first free one.
+#> Both ends belong
+#- taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+#-          if arrays[j][1] <= last and first <= arrays[j][2]]
+taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+         if arrays[j][1] < last + 1 and first < arrays[j][2]]
+
+# %% plan mistake plan-no-lifetimes: Gives each array a place of its own.
+#> alive one after the other
+#- taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+#-          if arrays[j][1] <= last and first <= arrays[j][2]]
+taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+         ]
+
+# %% plan mistake plan-only-start: Looks only at whether the other is alive at the start.
+#> they overlap
+#- taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+#-          if arrays[j][1] <= last and first <= arrays[j][2]]
+taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+         if arrays[j][1] <= first <= arrays[j][2]]
+
+# %% plan mistake plan-only-inside: Looks only for lifetimes inside the own.
+#> they overlap
+#- taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+#-          if arrays[j][1] <= last and first <= arrays[j][2]]
+taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+         if first <= arrays[j][1] and arrays[j][2] <= last]
+
+# %% plan mistake plan-or: Joins the two conditions with or.
+#> alive one after the other
+#- taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+#-          if arrays[j][1] <= last and first <= arrays[j][2]]
+taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+         if arrays[j][1] <= last or first <= arrays[j][2]]
+
+# %% plan mistake plan-smallest-first: Places the smallest first.
+#> should
+#- for i in sorted(range(len(arrays)), key=lambda i: -arrays[i][0]):
+#-     size, first, last = arrays[i]
+for i in sorted(range(len(arrays)), key=lambda i: arrays[i][0]):
+    size, first, last = arrays[i]
+
+# %% plan mistake plan-in-order-of-time: Places arrays in the order in which they are created.
+#> should
+#- for i in sorted(range(len(arrays)), key=lambda i: -arrays[i][0]):
+#-     size, first, last = arrays[i]
+for i in sorted(range(len(arrays)), key=lambda i: arrays[i][1]):
+    size, first, last = arrays[i]
+
+# %% plan mistake plan-as-given: Places arrays in the order of the list.
+#> from the largest to the smallest
+#- for i in sorted(range(len(arrays)), key=lambda i: -arrays[i][0]):
+#-     size, first, last = arrays[i]
+for i in range(len(arrays)):
+    size, first, last = arrays[i]
+
+# %% plan mistake plan-sorted-offsets: Returns the offsets in the order of placement.
+#> they overlap
+#- return offsets, total
+return [offsets[i] for i in placed], total
+
+# %% plan mistake plan-total-is-sum: Adds all sizes.
+#> should
+#- total = max((o + size for o, (size, *_) in zip(offsets, arrays)), default=0)
+total = sum(size for size, *_ in arrays)
+
+# %% plan mistake plan-total-is-offset: Takes the largest offset for the size.
+#> should
+#- total = max((o + size for o, (size, *_) in zip(offsets, arrays)), default=0)
+total = max((o for o, (size, *_) in zip(offsets, arrays)), default=0)
+
+# %% plan mistake plan-on-top: Puts each array on top of all others that are alive.
+#> should
+#- if offsets[i] + size > start:
+#-     offsets[i] = max(offsets[i], end)
+offsets[i] = max(offsets[i], end)
+
+# %% plan mistake plan-unsorted-gaps: Looks at the placed arrays in the order of placement.
+#> overlapping offsets
+#- for start, end in sorted(taken):
+#-     if offsets[i] + size > start:
+#-         offsets[i] = max(offsets[i], end)
+for start, end in taken:
+    if offsets[i] + size > start:
+        offsets[i] = max(offsets[i], end)
+
+# %% plan mistake plan-no-max: Goes back to the end of an earlier array.
+#> overlap
+#- offsets[i] = max(offsets[i], end)
+offsets[i] = end
+
+# %% plan mistake plan-gap-too-small: Uses a gap without looking at its size.
+#> overlap
+#- if offsets[i] + size > start:
+#-     offsets[i] = max(offsets[i], end)
+if offsets[i] >= start:
+    offsets[i] = max(offsets[i], end)
+
+# %% plan mistake plan-exact-gap-refused: Refuses a gap of exactly the right size.
+#> should
+#- if offsets[i] + size > start:
+#-     offsets[i] = max(offsets[i], end)
+if offsets[i] + size >= start:
+    offsets[i] = max(offsets[i], end)
+
+# %% plan mistake plan-gap-left: Leaves a gap that it has found.
+#> should
+#- if offsets[i] + size > start:
+#-     offsets[i] = max(offsets[i], end)
+if offsets[i] + size > start:
+    offsets[i] = max(offsets[i], end)
+else:
+    offsets[i] = end
+
+# %% plan mistake plan-not-placed: Forgets which arrays have been placed.
+#> should
+#- placed.append(i)
+pass
+
+# %% plan mistake plan-returns-offsets: Returns the offsets only.
+#> should return (offsets, total)
+#- return offsets, total
+return offsets
+
+# %% plan mistake plan-size-as-lifetime: Takes the second number for the length of the lifetime.
+#> alive one after the other
+#- taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+#-          if arrays[j][1] <= last and first <= arrays[j][2]]
+taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+         if arrays[j][1] <= first + last and first <= arrays[j][1] + arrays[j][2]]
+
+# %% plan right plan try each candidate: try each candidate
+offsets = {}
+for i in sorted(range(len(arrays)), key=lambda i: arrays[i][0], reverse=True):
+    size, first, last = arrays[i]
+    others = [(offsets[j], arrays[j][0]) for j in offsets
+              if not (arrays[j][2] < first or last < arrays[j][1])]
+    candidates = sorted({0, *[offset + length for offset, length in others]})
+    offsets[i] = next(at for at in candidates
+                      if all(at + size <= o or o + n <= at for o, n in others))
+result = [offsets[i] for i in range(len(arrays))]
+return result, max([offsets[i] + arrays[i][0] for i in offsets], default=0)
+
+# %% plan right plan move up until nothing overlaps: move up until nothing overlaps
+#- taken = [(offsets[j], offsets[j] + arrays[j][0]) for j in placed
+#-          if arrays[j][1] <= last and first <= arrays[j][2]]
+#- for start, end in sorted(taken):
+#-     if offsets[i] + size > start:
+#-         offsets[i] = max(offsets[i], end)
+at, moved = 0, True
+while moved:
+    moved = False
+    for j in placed:
+        n, f, l = arrays[j]
+        if f <= last and first <= l and at < offsets[j] + n and offsets[j] < at + size:
+            at, moved = offsets[j] + n, True
+offsets[i] = at
+
 # %% arena mistake arena-first-reader: Takes the first reader for the last one.
 #> not until the first
 #- last[array] = max(last.get(array, 0), time[node])
@@ -1450,6 +1615,9 @@ return start + self.loops(shape, body)
 
 # %% bytes-moved equivalent: A view is alone in its group.
 #= `0` -> `(-1)`
+
+# %% plan equivalent: max is symmetric.
+#= `offsets[i], end` -> `end, offsets[i]`
 
 # %% arena equivalent: max is symmetric.
 #= `last.get(array, 0), time[node]` -> `time[node], last.get(array, 0)`

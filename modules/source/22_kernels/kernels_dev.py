@@ -46,6 +46,7 @@ import math
 import numpy as np
 
 from tinytorch.core.profiling import roofline
+from tinytorch.gpu.fused import kernel_of  # lesson 21's groups as kernels
 from tinytorch.gpu.simulator import launch, shared
 from tinytorch.gpu.wgsl import Translator
 
@@ -582,8 +583,8 @@ check("online-softmax")
 # y_j = \frac{a_j - \mu}{\sqrt{\sigma^2 + 10^{-5}}} w_j + b_j$$
 #
 # A kernel cannot call your `block_sum`, so the tree is written out twice, as given lines. All
-# threads read the total from `tile[0]`, and then use the tile for the second sum. Between the
-# two, something is needed.
+# threads read the total from `tile[0]`, and then use the tile for the second sum. What must
+# happen between the two?
 #
 # **Task.** Write the three missing parts of `layer_norm`.
 
@@ -953,6 +954,32 @@ print(compiled(add, SIZE, floats, floats, floats))
 # The lengths of the arrays are constants of the program, so each other shape is another
 # program. Triton and Numba compile in the same way: they read the tree of a Python function
 # when it is called for the first time.
+#
+# A compiler can also write the kernels themselves. In lesson 21, a group of elementwise steps
+# became one loop over all elements. A kernel needs no loop, because each thread computes one
+# element. `kernel_of`, which is given, writes a kernel for a program of lesson 21, here for
+# `gelu(x + bias)` with its ten steps. Predict: how many transactions does it need for 30 x 20
+# numbers? (If you skipped lesson 21, the cell names an exercise of it.)
+
+# %% tags=["answer", "explained"]
+import inspect
+
+x, bias = np.ones((30, 20), "float32"), np.ones(20, "float32")
+try:
+    from tinytorch.core.activations import gelu
+    from tinytorch.core.compilation import optimized, trace
+
+    fused = kernel_of(optimized(trace(lambda x, bias: gelu(x + bias), x, bias)), SIZE)
+    print(inspect.getsource(fused))
+    report = launch(fused, blocks_for(600, SIZE), SIZE, x, bias, np.zeros((30, 20), "float32"))
+    print(f"{report.transactions} transactions")
+except (ImportError, NotImplementedError) as error:
+    print(error)
+
+# %% [markdown]
+# 600 threads are 19 warps, and each needs 3 transactions: for `x`, `bias` and the result. A
+# kernel for each of the ten steps would write ten matrices to memory, and read nine of them
+# again.
 #
 # If this computer has a GPU that WebGPU can use, the cell below runs your kernels on it, each
 # compiled by your compiler, and compares each result with the simulator's. Otherwise it prints

@@ -12,10 +12,12 @@ from tinytorch.pictures.compilation import (
     draw_groups,
     draw_strides,
     library_step,
+    lifetimes,
     network,
     numpy_step,
     plot_bytes,
     plot_ladder,
+    plot_memory,
     quick_ladder,
     step_times,
 )
@@ -56,11 +58,27 @@ def test_a_program_is_drawn_with_its_groups():
     assert [re.search(name, svg) is not None for name in ("exp", "sum", "div")] == [True] * 3
 
 
-def test_strides_and_bytes_are_drawn():
+def test_strides_bytes_and_offsets_are_drawn():
     assert draw_strides().svg().count("<rect class=") == 26
     assert len(plot_bytes({"a": (100, 10), "b": (20, 20)}).axes[0].patches) == 4
+    before, after = plot_memory([(10, 0, 1), (20, 2, 3)], [0, 0]).axes
+    assert [bar.get_y() for bar in after.patches] == [0, 0]
+    assert before.get_ylim() == (0, 30e-6) and after.get_ylim() == (0, 20e-6)
+    assert before.patches[1].get_y() > 0
 
 
 def test_the_composed_gpt_has_a_loss():
     _, loss_of, x, y = composed_gpt()
     assert abs(float(loss_of(x, y)) - np.log(1024)) < 1
+
+
+def test_a_view_keeps_the_array_alive_whose_memory_it_uses():
+    arrays = lifetimes(training=False)
+    logits = 8 * 64 * 1024 * 4
+    assert max(size for size, *_ in arrays) == logits
+    assert all(0 <= first <= last for _, first, last in arrays)
+    hidden = [last - first for size, first, last in arrays if size == 8 * 64 * 128 * 4]
+    assert max(hidden) >= 5  # the residual stream skips the operations of a branch
+    training = lifetimes(training=True)
+    assert len(training) > 2 * len(arrays)
+    assert max(last for *_, last in training) == 2 * max(last for *_, last in arrays) + 1

@@ -147,7 +147,7 @@ def test_parameters_of_a_generator_are_read_once():
 def test_numbers_of_numpy_are_numbers_and_truth_values_are_not():
     check_number("T_max", np.float32(2.5))
     for wrong in (True, None, [1]):
-        with pytest.raises(TypeError, match="n is .*\nit should be a number, such as n=3"):
+        with pytest.raises(TypeError, match="n is .*\nit should be a number, such as n=1"):
             check_number("n", wrong)
 
 
