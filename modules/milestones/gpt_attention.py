@@ -8,6 +8,7 @@ from tinytorch.core.training import evaluation_mode
 
 MOST = 24  # tokens that a picture has room for
 FIRST = "the first token"
+HEADS = 24  # that a picture has room for
 
 
 def attention_weights(model, ids):
@@ -100,13 +101,24 @@ def heads_of(model, tokenizer, text):
 
 
 def look(model, tokenizer, text, path):
-    """Print what each head does with a text, and save the picture at `path`."""
+    """Print what each head does with a text, and save the picture at `path`. Of a model with
+    many heads, print those with the clearest patterns.
+    """
     if len(tokenizer.encode(text)) < 2:
         print('Write a few words after /look: /look "My dear Emma," said Mr. Knightley')
         return
     places, clearest, weights, tokens = heads_of(model, tokenizer, text)
+    if is_large := len(places) > HEADS:
+        others = {head: found for head, found in places.items() if found[1] != FIRST}
+        most = sorted(others, key=others.get, reverse=True)[:HEADS]
+        print(
+            f"{len(places) - len(others)} of {len(places)} heads look at {FIRST}. The others:"
+        )
+        places = {head: places[head] for head in sorted(most)}
     for (block, head), (share, place) in places.items():
         mark = "  <- the clearest" if (block, head) == clearest else ""
         print(f"  layer {block}, head {head}: {share:4.0%} of its weight on {place}{mark}")
+    if is_large:
+        return
     draw_heads(weights, tokens).savefig(path, dpi=120)
     print(f"picture: {path}")

@@ -1,7 +1,8 @@
 """Write with a trained GPT: type the beginning of a text, and the model continues it.
 
 The program only needs the lessons that the GPT itself needs: it draws the tokens itself, and
-computes the whole context again for each one. Lesson 16 does the same faster, with a cache.
+computes the whole context again for each one. Lesson 16 does the same faster, with a cache, and
+milestone 13 writes with it.
 """
 
 import argparse
@@ -152,13 +153,15 @@ def texts(tokenizer, drawn):
         yield rest, 1.0, []
 
 
-def continuation(model, tokenizer, prompt, chosen, rng):
+def continuation(model, tokenizer, prompt, chosen, rng, draw=None):
     """What `texts` yields of each token after a prompt, as they are drawn.
+
+    draw  what draws the tokens, in place of `tokens_after`
 
     Raises ValueError for a character that the tokenizer does not know.
     """
     ids = tokenizer.encode(prompt or "\n")
-    return texts(tokenizer, tokens_after(model, ids, chosen, rng))
+    return texts(tokenizer, (draw or tokens_after)(model, ids, chosen, rng))
 
 
 def in_lines(drawn, column, width):
@@ -202,13 +205,26 @@ def play(words=(), seed=0):
         sys.exit(f"there is no model {path}{how}")
     except CheckpointError as error:
         sys.exit(str(error))
+    write(model, tokenizer, chosen, path)
+
+
+def write(model, tokenizer, chosen, path, draw=None):
+    """Continue one prompt, or those that are typed here or on a page.
+
+    path  of the model's file or folder, beside which a picture is saved
+    draw  see `continuation`
+    """
+
+    def continued(prompt, chosen, rng):
+        return continuation(model, tokenizer, prompt, chosen, rng, draw)
+
     if chosen.page:
-        serve(lambda *form: continuation(model, tokenizer, *form), chosen, out_of_range)
+        serve(continued, chosen, out_of_range)
         return
     rng = np.random.default_rng(chosen.seed)
     if chosen.prompt is not None or chosen.json or not sys.stdin.isatty():
         prompt = sys.stdin.read() if chosen.prompt is None else chosen.prompt
-        answer(model, tokenizer, prompt.rstrip("\n"), chosen, rng)
+        answer(continued, prompt.rstrip("\n"), chosen, rng)
         return
     with contextlib.suppress(ImportError):  # Windows has none
         import readline  # noqa: F401  gives `input` a history
@@ -233,7 +249,7 @@ def play(words=(), seed=0):
         elif line.startswith("/"):
             rng = change(line, chosen, rng)
         elif line:
-            answer(model, tokenizer, line, chosen, rng, colours)
+            answer(continued, line, chosen, rng, colours)
 
 
 def change(line, chosen, rng):
@@ -256,10 +272,10 @@ def change(line, chosen, rng):
     return np.random.default_rng(number) if name == "seed" else rng
 
 
-def answer(model, tokenizer, prompt, chosen, rng, colours=False):
+def answer(continued, prompt, chosen, rng, colours=False):
     """Continue a prompt, and print each token as it is drawn; Ctrl-C stops."""
     try:
-        drawn = continuation(model, tokenizer, prompt, chosen, rng)
+        drawn = continued(prompt, chosen, rng)
     except ValueError as error:  # a character that this tokenizer does not know
         print(error)
         return

@@ -252,6 +252,7 @@ class GPT2Tokenizer(Tokenizer):
         self.published = np.arange(self.vocab_size)
         self.published[:256] = numbers
         self.tokens = {int(self.published[id]): token for id, token in self.tokens.items()}
+        self.of_word = cache(lambda word: encode_word(to_bytes(word), self.merges))
 
     def encode(self, text, allowed_special=()):
         """The published ids of a text; arguments as of Tokenizer.encode."""
@@ -260,16 +261,17 @@ class GPT2Tokenizer(Tokenizer):
         names = self.special_tokens if allowed_special == "all" else names
         if unknown := [name for name in names if name not in self.special_tokens]:
             raise ValueError(f"this tokenizer has no special token {unknown[0]!r}")
-        ids = []
-        for piece in split_special(text, names):
-            if piece in names:
-                ids.append(self.special_tokens[piece])
-                continue
-            for word in split(piece, words_pattern()):
-                if word not in self.memory:
-                    self.memory[word] = encode_word(to_bytes(word), self.merges)
-                ids.extend(self.memory[word])
-        return self.published[ids] if ids else np.zeros(0, np.int64)
+        parts = [
+            [self.special_tokens[piece]] if piece in names else self.words_of(piece)
+            for piece in split_special(text, names)
+        ]
+        return (
+            self.published[[id for part in parts for id in part]] if parts else self.published[:0]
+        )
+
+    def words_of(self, text):
+        """The ids of a text without special tokens, word by word."""
+        return [id for word in split(text, words_pattern()) for id in self.of_word(word)]
 
 
 @cache
