@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from saved import place  # noqa: F401  the milestones with a GPT take it from here
 
-import tinytorch
 from tito.safe_text import spelled
 from tinytorch.core.layers import Sequential, generator, manual_seed
 from tinytorch.core.losses import cross_entropy
@@ -249,14 +249,6 @@ def origin(text):
     return digest.hexdigest()
 
 
-def place(name):
-    """The file of a run: next to the learner's copies of the milestones, if the package is in a
-    workspace, or else next to this file.
-    """
-    folder = Path(tinytorch.__file__).parents[1] / "modules" / "milestones"
-    return (folder if folder.is_dir() else Path(__file__).parent) / f"{name}.npz"
-
-
 def train(
     settings,
     path=None,
@@ -359,9 +351,15 @@ def sample_lines(model, tokenizer, rows, tokens, rng, temperature=0.8, prompt="\
     returns       list of str
     """
     ids = np.repeat(tokenizer.encode(prompt)[None], rows, axis=0)
+    ids = sample_ids(model, ids, tokens, rng, temperature)
+    return [spelled(tokenizer.decode(row).strip().split("\n")[0]) for row in ids]
+
+
+def sample_ids(model, ids, tokens, rng, temperature=0.8):
+    """Rows of ids (rows, T) with `tokens` more, each drawn after the whole text before it."""
     for _ in range(tokens):
         logits = predict(model, ids[:, -model.context :])[:, -1] / temperature
         # The largest of logit + Gumbel noise is a draw from softmax(logits).
         new = (logits + rng.gumbel(size=logits.shape)).argmax(-1)
         ids = np.concatenate([ids, new[:, None]], axis=1)
-    return [spelled(tokenizer.decode(row).strip().split("\n")[0]) for row in ids]
+    return ids
