@@ -31,8 +31,8 @@ from tinytorch.data.olympics import builder
 from tinytorch.support.checkpoints import CheckpointError, load_state
 
 TRAINED_BY = {  # {file: (its name on the board, its program, how long the milestone takes)}
-    "digits_mlp": ("your MLP", "03_1989_digits_mlp", "half a minute"),
-    "digits_cnn": ("your CNN", "04_1998_digits_cnn", "two minutes"),
+    "digits_mlp": ("your MLP", "03_1989_digits_mlp", "some seconds"),
+    "digits_cnn": ("your CNN", "04_1998_digits_cnn", "a minute"),
     "gpt": ("your GPT", "05_2018_gpt", "some minutes"),
 }
 CHARACTERS = 30_000  # of the held-out text
