@@ -188,8 +188,8 @@ def parsed(words):
 
 
 def rows_of_event(report, event):
-    """(rank, entry, right answers, bytes, FLOPs, reason) as text, of each entry in an event, the
-    best first.
+    """The texts (rank, entry, right answers, bytes, FLOPs, reason) of each entry in an event.
+    The best comes first.
     """
     ranks = report.medals(event)
     rows = [row for row in report.rows if row["event"] == event]

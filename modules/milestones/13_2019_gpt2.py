@@ -79,7 +79,7 @@ def parser():
     found = Options(
         prog="tito milestone run gpt2",
         description=__doc__.split("\n\n")[0],
-        epilog=play_options().format_help().replace("the GPT that you trained", "GPT-2"),
+        epilog=play_options("GPT-2").format_help(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     found.add_argument(
@@ -94,12 +94,10 @@ def parsed(words, seed):
     there.
     """
     chosen, rest = parser().parse_known_args(words)
-    chosen = play_options().parse_args(rest, argparse.Namespace(**vars(chosen), seed=seed))
+    chosen = play_options("GPT-2").parse_args(rest, argparse.Namespace(**vars(chosen), seed=seed))
     for name in ("temperature", "top_p", "tokens", "seed"):
         if problem := out_of_range(name, getattr(chosen, name)):
             sys.exit(problem)
-    if chosen.model:
-        sys.exit("--model is for the GPT that you trained: use --folder")
     if chosen.folder and not Path(chosen.folder).is_dir():
         sys.exit(f"--folder {chosen.folder}: there is no such folder")
     chosen.folder = chosen.folder and Path(chosen.folder)

@@ -44,14 +44,18 @@ class Options(argparse.ArgumentParser):
         sys.exit(message)
 
 
-def options():
-    """A parser of the options with which `tito milestone run gpt` writes."""
+def options(name="the GPT that you trained"):
+    """A parser of the options with which `tito milestone run gpt` writes.
+
+    name  of the model; only one that you trained can be another file
+    """
     parser = Options(
         usage=argparse.SUPPRESS,
-        description="Write with the GPT that you trained:",
+        description=f"Write with {name}:",
         add_help=False,
     )
-    parser.add_argument("--model", metavar="FILE", help="default: the GPT of the milestone")
+    if "trained" in name:
+        parser.add_argument("--model", metavar="FILE", help="default: the GPT of the milestone")
     parser.add_argument("--prompt", metavar="TEXT", help="continue this text once, and end")
     parser.add_argument("--page", action="store_true", help="write on a page in the browser")
     for name, kind, default, letter, words in [

@@ -156,7 +156,7 @@ def test_a_full_disk_is_found_before_the_download(published, monkeypatch):
         (["--folder", "."], "has no config.json"),
         (["--tokens", "0"], "tokens is a number from 1"),
         (["--loud"], "unrecognized arguments: --loud"),
-        (["--model", "gpt.npz"], "use --folder"),
+        (["--model", "gpt.npz"], "unrecognized arguments: --model"),
     ],
 )
 def test_what_it_cannot_do_is_one_sentence(words, said, tmp_path, monkeypatch):
