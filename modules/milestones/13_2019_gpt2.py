@@ -94,7 +94,8 @@ def parsed(words, seed):
     there.
     """
     chosen, rest = parser().parse_known_args(words)
-    chosen = play_options("GPT-2").parse_args(rest, argparse.Namespace(**vars(chosen), seed=seed))
+    chosen.seed = seed
+    chosen = play_options("GPT-2").parse_args(rest, chosen)
     for name in ("temperature", "top_p", "tokens", "seed"):
         if problem := out_of_range(name, getattr(chosen, name)):
             sys.exit(problem)
