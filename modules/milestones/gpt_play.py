@@ -13,12 +13,14 @@ import json
 import os
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
 
-from gpt_attention import look
+from gpt_attention import look, looked
 from gpt_page import serve
+from gpt_screen import WIDEST, say
 from gpt_training import place
 from tito.safe_text import spelled
 from tinytorch.core.training import predict
@@ -27,14 +29,27 @@ from tinytorch.support.checkpoints import CheckpointError
 
 OTHERS = 3  # other likely tokens that the page shows
 COLOURS = {"34": 0.5, "36": 0.1, "33": 0.02, "31": 0.0}  # {ANSI colour: its least probability}
-HELP = """Type the beginning of a text and press Enter. Ctrl-C stops the model; Ctrl-D ends.
-  /temperature 0.8   below 1: more often the likely tokens, at 0 only those; above 1: more
-                     surprises
-  /top-p 0.95        draw only from the likeliest tokens, which together have this probability
-  /tokens 100        how many tokens to write
-  /seed 0            begin the random numbers again
-  /look TEXT         where each attention head looks in this text, as a picture
-  /help              this text"""
+HELP = {
+    "/temperature 0.8": "below 1: more often the likely tokens, at 0 only those; above 1: more "
+    "surprises",
+    "/top-p 0.95": "draw only from the likeliest tokens, which together have this probability",
+    "/tokens 100": "how many tokens to write",
+    "/seed 0": "begin the random numbers again",
+    "/look TEXT": "where each attention head looks in this text, as a picture",
+    "/help": "this text",
+}
+
+
+def show_help():
+    """Print what can be typed, with lines as long as the terminal is wide."""
+    say("Type the beginning of a text and press Enter. Ctrl-C stops the model; Ctrl-D ends.")
+    width = max(40, min(shutil.get_terminal_size().columns - 1, WIDEST))
+    for command, text in HELP.items():
+        print(
+            textwrap.fill(
+                text, width, initial_indent=f"  {command:19}", subsequent_indent=" " * 21
+            )
+        )
 
 
 class Options(argparse.ArgumentParser):
@@ -223,7 +238,7 @@ def write(model, tokenizer, chosen, path, draw=None):
         return continuation(model, tokenizer, prompt, chosen, rng, draw)
 
     if chosen.page:
-        serve(continued, chosen, out_of_range)
+        serve(continued, chosen, out_of_range, lambda text: looked(model, tokenizer, text))
         return
     rng = np.random.default_rng(chosen.seed)
     if chosen.prompt is not None or chosen.json or not sys.stdin.isatty():
@@ -235,10 +250,11 @@ def write(model, tokenizer, chosen, path, draw=None):
 
     colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     name, size = os.path.relpath(path), tokenizer.vocab_size
-    print(f"{name}: {size:,} tokens, {model.context} of context.\n{HELP}")
+    say(f"{name}: {size:,} tokens, {model.context} of context.")
+    show_help()
     if colours:
         parts = [shaded(f"from {least:.0%}", least) for least in COLOURS.values()]
-        print(f"The colour of a token is its probability: {', '.join(parts)}.")
+        print(f"The colour of a token is its probability:\n{', '.join(parts)}.")
     while True:
         try:
             line = input("\n> ")
@@ -261,7 +277,7 @@ def change(line, chosen, rng):
     name, _, value = line[1:].partition(" ")
     name = name.replace("-", "_")
     if name not in ("temperature", "top_p", "tokens", "seed"):
-        print(HELP)
+        show_help()
         return rng
     try:
         number = (int if name in ("tokens", "seed") else float)(value)

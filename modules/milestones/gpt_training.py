@@ -339,7 +339,20 @@ def kept_seed(path):
 def known_words(lines, text):
     """The share of the words in `lines` that occur in `text`."""
     words = [re.findall(r"[^\W\d_]+", part.lower()) for part in (" ".join(lines), text)]
-    return float(np.isin(words[0], list(set(words[1]))).mean())
+    return float(np.isin(words[0], list(set(words[1]))).mean()) if words[0] else 0.0
+
+
+def best_first(lines, text):
+    """Lines that a model wrote in the order of a rule: first those that close their quotation
+    marks, and of these the ones with the largest share of words that occur in the text.
+
+    >>> best_first(['"a b', "c a", "a"], "a b")
+    ['a', 'c a', '"a b']
+    """
+    return sorted(
+        lines,
+        key=lambda line: (line.count('"') % 2, -known_words([line], text), lines.index(line)),
+    )
 
 
 def sample_lines(model, tokenizer, rows, tokens, rng, temperature=0.8, prompt="\n"):
