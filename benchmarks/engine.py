@@ -15,6 +15,8 @@
     w6  (a + b).relu().sum().backward() on 4 numbers                            per call
     w7  200 tokens, each the most probable one, from w3's GPT with a context of
         256 tokens, after a prompt of one; w7_cached: with a key-value cache    per token
+    w8  20 tokens in the same way, cached, from a GPT of GPT-2's size: 12 blocks
+        of width 768, 12 heads, 50,257 tokens, 124 million random weights       per token
 
 w1 to w6 are a forward and a backward pass. w1 to w3 and w7 are written as a user writes them, here
 and in PyTorch: Sequential, Linear, ReLU(), Conv2d, CrossEntropyLoss() and an optimizer; the GPT of
@@ -43,6 +45,7 @@ held, Python and NumPy included. Python must have NumPy; `tinytorch` is the one 
 
 import argparse
 import contextlib
+import functools
 import importlib
 import importlib.util
 import itertools
@@ -72,6 +75,8 @@ IMAGES, ADAM_RATE = 32, 1e-3  # w2; the learning rate is per step
 # w3 and w7; the learning rate is per step
 GPT = {"vocabulary": 65, "context": 64, "width": 64, "layers": 2}
 HEADS, WINDOWS, TOKENS = 4, 8, 200
+GPT2 = {"vocabulary": 50257, "context": 1024, "width": 768, "layers": 12}  # w8
+GPT2_HEADS, GPT2_TOKENS = 12, 20
 ADAMW = {"rate": 1e-3, "betas": (0.9, 0.99), "weight_decay": 0.1}
 NODES, CHAIN = 10_000, 50_000  # operations of w4, turns of w5 (two operations each)
 
@@ -132,6 +137,14 @@ WORKLOADS = {
     "w7": Workload("200 tokens from w3's GPT", "token", TOKENS, 1, 1e-9, {"torch": 1.5}),
     "w7_cached": Workload(
         "200 tokens from w3's GPT, cached", "token", TOKENS, 2, 1e-9, {"torch": 0.80}
+    ),
+    "w8": Workload(
+        "20 tokens from a GPT of GPT-2's size, cached",
+        "token",
+        GPT2_TOKENS,
+        1,
+        1e-9,
+        {"torch": 1.5},
     ),
 }
 
@@ -541,50 +554,31 @@ def w3_torch():
     )
 
 
-def w7_weights():
-    from gpt import first_weights
+def writer(library, sizes, heads, count, cache):
+    """A contestant that writes `count` tokens, each the most probable one."""
+    import gpt
 
-    return first_weights(**GPT | {"context": 256})
-
-
-def w7_tinytorch(cache=False):
-    from gpt import tinytorch_model
-
+    weights = gpt.first_weights(**sizes)
+    if library == "numpy":
+        return lambda: [gpt.numpy_generate(weights, heads, [1], count, cache)], None
+    net = getattr(gpt, f"{library}_model")(weights, heads)
+    if library == "torch":
+        return lambda: [gpt.torch_generate(net, [1], count, cache)], None
     from tinytorch.generate import generate
 
-    net = tinytorch_model(w7_weights(), HEADS)
-
-    def compute():
-        ids = generate(net, [[1]], TOKENS, temperature=0, cache=cache)
-        return [ids[0, 1:]]
-
-    return compute, None
+    return lambda: [generate(net, [[1]], count, temperature=0, cache=cache)[0, 1:]], None
 
 
-def w7_numpy(cache=False):
-    from gpt import numpy_generate
-
-    weights = w7_weights()
-    return lambda: [numpy_generate(weights, HEADS, [1], TOKENS, cache)], None
-
-
-def w7_torch(cache=False):
-    from gpt import torch_generate, torch_model
-
-    net = torch_model(w7_weights(), HEADS)
-    return lambda: [torch_generate(net, [1], TOKENS, cache)], None
-
-
-def w7_cached_tinytorch():
-    return w7_tinytorch(cache=True)
-
-
-def w7_cached_numpy():
-    return w7_numpy(cache=True)
-
-
-def w7_cached_torch():
-    return w7_torch(cache=True)
+WRITERS = {
+    "w7": (GPT | {"context": 256}, HEADS, TOKENS, False),
+    "w7_cached": (GPT | {"context": 256}, HEADS, TOKENS, True),
+    "w8": (GPT2, GPT2_HEADS, GPT2_TOKENS, True),
+}
+globals().update(
+    (f"{workload}_{library}", functools.partial(writer, library, *options))
+    for workload, options in WRITERS.items()
+    for library in ("tinytorch", "numpy", "torch")
+)
 
 
 def w4_plan():

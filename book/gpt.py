@@ -20,9 +20,9 @@ def sentences(printed: str) -> list[str]:
 
 
 def figure(printed: str) -> str:
-    score, better = re.search(
-        r"(\S+) bits per character of the whole held-out text: ([^\n]*)\.\n", printed
-    ).groups()
+    said = r"(\S+) bits\s+per\s+character\s+of\s+the\s+whole\s+held-out\s+text: (.*?)\.\nThe model"
+    score, better = re.search(said, printed, re.S).groups()
+    better = " ".join(better.split())
     quoted = "".join(f"<p>{html.escape(one, quote=False)}</p>" for one in sentences(printed))
     return (
         f'<figure class="gpt"><blockquote>{quoted}</blockquote>\n<figcaption>Written by the GPT '

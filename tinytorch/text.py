@@ -18,5 +18,6 @@ __getattr__, __dir__ = public_module(
         "transformers": "held_out_bits lm_loss text_batch",
         "data.texts": "load_names load_text",
         "data.gpt_files": "load_gpt save_gpt",
+        "data.gpt2_files": "GPT2Tokenizer download_gpt2 load_gpt2",
     },
 )

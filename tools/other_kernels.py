@@ -102,6 +102,8 @@ def run_milestones(kernel, words, save):
         shutil.copytree(REPOSITORY / "tinytorch", Path(folder, "tinytorch"))
         shutil.copy(REPOSITORY / "tito.toml", folder)
         for path in sorted(Path(folder).glob("modules/milestones/[0-9]*.py")):
+            if "\n# downloads = " in path.read_text(encoding="utf-8"):
+                continue
             code, printed = run(kernel, ["-m", "tito", "milestone", "run", path.stem], folder)
             save(path.stem, printed)
             results[path.stem] = code == 0

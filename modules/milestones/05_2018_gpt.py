@@ -49,11 +49,12 @@ import numpy as np
 from gpt_attention import attention_weights, heads_of
 from gpt_pictures import draw_gpts
 from gpt_play import Options, options, play  # noqa: F401  tito calls `play`
-from gpt_screen import Screen
+from gpt_screen import Screen, say
 from gpt_training import (
     BITS,
     TRIED,
     Settings,
+    best_first,
     character_counts,
     check_texts,
     going_on_with,
@@ -75,6 +76,7 @@ from tinytorch.data.texts import load_text
 
 BRIEF = 6  # epochs of the model for comparison
 SAMPLES = 6  # of a model's text, while it learns
+LINES = 10  # that a model writes in the end
 SENTENCE = '"My dear Emma," said Mr. Knightley, "I am very happy," and he smiled'
 ENOUGH = 300_000  # characters of a text, from which a model learns more than to recite
 NEAR = 2  # tokens of the short context
@@ -97,15 +99,17 @@ def learn(name, settings, seed, levels, kept=None):
         screen.show(trainer.epoch * settings.steps, trainer.history[BITS][-1])
 
     what = "Tokens" if name in ("byte pairs", "characters") else "Model"
-    print(f"\n{what}: {name}. It continues the same words after every", end=" ")
-    print(f"{between * settings.steps} steps; shown is the longest of 8 lines.")
-    print(f"Its score on a sample, {TRIED:,} characters at most, follows every", end=" ")
-    print(f"{settings.steps} steps:")
+    print()
+    say(
+        f"{what}: {name}. It continues the same words after every {between * settings.steps} "
+        f"steps; shown is the longest of 8 lines. Its score on a sample of the text, {TRIED:,} "
+        f"characters at most, follows every {settings.steps} steps:"
+    )
     trainer, text = train(settings, place(kept) if kept else None, seed, report)
     if trainer.epoch < settings.epochs:
         best = settings.steps * (1 + int(np.argmin(trainer.history[BITS])))
-        screen.print(f"The score has not fallen since step {best:,}: the model has begun")
-        screen.print("to recite the text. The weights of that step are kept.")
+        screen.print(f"The score has not fallen since step {best:,}:")
+        screen.print("the model has begun to recite. The weights of that step are kept.")
     return trainer, text
 
 
@@ -243,7 +247,7 @@ def run(seed=0, words=()):
     model, tokenizer = trainer.model, text.tokenizer
     file = place("_".join(["gpt", *words])[:80])
     save_gpt(file, model, tokenizer)
-    samples = {name: sample_lines(model, tokenizer, 8, 100, rng)}
+    samples = {name: best_first(sample_lines(model, tokenizer, LINES, 100, rng), text.train)}
     curves = {name: curve(trainer, settings)}
     measured = {
         BITS: held_out_bits(model, text.test_ids, text.characters),
@@ -254,8 +258,14 @@ def run(seed=0, words=()):
     if name != other:
         trainer, text = learn(other, others, seed, known)
         curves[other] = curve(trainer, others)
-        samples[other] = sample_lines(trainer.model, text.tokenizer, 8, 100, rng)
+        lines = sample_lines(trainer.model, text.tokenizer, LINES, 100, rng)
+        samples[other] = best_first(lines, text.train)
 
+    print()
+    say(
+        f"Each model now writes {LINES} lines. First come those that close their quotation "
+        "marks, and of these the ones with the most words that occur in the text."
+    )
     for name, lines in samples.items():
         print(f"\nIt writes, with {name}:", *lines, sep="\n", flush=True)
     if chosen.start:
@@ -306,24 +316,21 @@ def compare(before, after):
 
 def expect(settings, characters):
     """Print what a text of this length will do."""
-    print(
-        f"{characters:,} characters: {settings.epochs * settings.steps:,} steps at most, and ",
-        end="",
-    )
+    what = "enough for the model to learn more than to recite."
     if characters < ENOUGH:
-        print(f"the model will recite parts of them. {ENOUGH:,} or more are better.\n")
-    else:
-        print("enough for the model to learn more than to recite.\n")
+        what = f"the model will recite parts of them. {ENOUGH:,} or more are better."
+    steps = settings.epochs * settings.steps
+    say(f"{characters:,} characters: {steps:,} steps at most, and {what}")
+    print()
 
 
 def introduce(known):
     """Print what the score is, and what others reach."""
     figures = ", ".join(f"{name} {bits:.2f}" for name, bits in known.items())
-    print(
-        "The score: how many bits the model needs for one character of the last 5 % of the\n"
-        "text, which it never sees in training. Fewer is better. Others, which know the rest\n"
-        f"of the text, need: {figures}.",
-        flush=True,
+    say(
+        "The score: how many bits the model needs for one character of the last 5 % of the "
+        "text, which it never sees in training. Fewer is better. Others, which know the rest "
+        f"of the text, need: {figures}."
     )
 
 
@@ -332,10 +339,11 @@ def conclude(bits, known, file):
     file = os.path.relpath(file)
     beaten = [f"{name} ({level:.2f})" for name, level in known.items() if bits < level]
     better = f"better than {', '.join(beaten)}" if beaten else "no better than the compressors"
-    print(f"\n{bits:.3f} bits per character of the whole held-out text: {better}.")
-    print(f"The model is saved in {file}.")
+    print()
+    say(f"{bits:.3f} bits per character of the whole held-out text: {better}.")
+    say(f"The model is saved in {file}.")
     model = "" if Path(file).stem == "gpt" else f" --model {file}"
-    print(f"Write with it, and see where its heads look: tito milestone run gpt{model}")
+    say(f"Write with it, and see where its heads look: tito milestone run gpt{model}")
 
 
 if __name__ == "__main__":

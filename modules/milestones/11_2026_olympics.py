@@ -11,6 +11,9 @@ One entry has learned the test digits. It loses many answers on fresh digits, bu
 lose nearly as many. What gives it away: it is ahead of an honest CNN on the public test, and
 behind it on fresh digits.
 
+It also judges your own networks, those of the milestones digits_mlp, digits_cnn and gpt, and
+makes the GPT smaller and faster step by step: `tito milestone run olympics --mine`.
+
 Teachers can let it judge the entries of a class:
 `tito milestone run olympics --class FOLDER`, with `--help` for the rules.
 """
@@ -37,18 +40,25 @@ Teachers can let it judge the entries of a class:
 
 import argparse
 import io
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 from olympics_class import EVENTS, judge_class
+from olympics_mine import TRAINED_BY, draw_ladder, ladder_of, missing, own_entries, rows_of
+from olympics_mine import write_page
+from saved import place
 
 from tinytorch.core.olympics import Entry, Report, judge, read_arrays, referee, verify
 from tinytorch.data.image_sets import flat_digits
 from tinytorch.data.olympics import fresh_digits, given_entries
 
 RULES = "\n".join(f"  {name:18} {event.rule}" for name, event in EVENTS.items())
-CLASS_HELP = f"""Judge the entries of a class.
+CLASS_HELP = f"""Judge your own networks, or the entries of a class.
+
+With --mine, the networks that your milestones saved are on the board beside the seven given
+ones, and your GPT climbs a ladder: smaller and faster step by step, by your own functions.
 
 FOLDER contains a folder or a zip for each learner. An entry is a pair of files, NAME.npz with
 arrays and NAME.toml with:
@@ -156,6 +166,9 @@ def parsed(words):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
+        "--mine", action="store_true", help="judge the networks that your milestones saved"
+    )
+    parser.add_argument(
         "--class", dest="folder", metavar="FOLDER", help="submissions of a class"
     )
     parser.add_argument("--seed", type=int, help="of the fresh digits; the same as `tito`'s")
@@ -163,8 +176,10 @@ def parsed(words):
         "--text", metavar="FILE", help="UTF-8 text for the GPTs, new to everybody"
     )
     chosen = parser.parse_args(words)
-    if words and not chosen.folder:
-        sys.exit("--class FOLDER is needed with other options")
+    if chosen.mine and (chosen.folder or chosen.text):
+        sys.exit("--mine needs no other option")
+    if words and not (chosen.folder or chosen.mine):
+        sys.exit("--mine or --class FOLDER is needed with other options")
     if chosen.folder and not Path(chosen.folder).is_dir():
         sys.exit(f"--class {chosen.folder}: there is no such folder")
     if chosen.text and not Path(chosen.text).is_file():
@@ -172,9 +187,67 @@ def parsed(words):
     return chosen
 
 
+def rows_of_event(report, event):
+    """The texts (rank, entry, right answers, bytes, FLOPs, reason) of each entry in an event.
+    The best comes first.
+    """
+    ranks = report.medals(event)
+    rows = [row for row in report.rows if row["event"] == event]
+    return [
+        (
+            str(ranks.get(row["entry"], "-")),
+            row["entry"],
+            f"{row['right']} of {row['n']}" if row["valid"] else "",
+            f"{row['bytes']:,}",
+            f"{row['flops']:,}",
+            row["reason"],
+        )
+        for row in sorted(rows, key=lambda row: -row["right"])
+    ]
+
+
+def judge_mine(seed):
+    """Judge the learner's own networks beside the given ones; returns (measured, figure)."""
+    folder = place("gpt").parent
+    notes, (own, problems) = missing(folder), own_entries(folder)
+    if len(notes) == len(TRAINED_BY) and not own and not problems:
+        sys.exit("you have no trained network yet: " + "; ".join(notes))
+    given = [Entry(name, *given) for name, given in given_entries().items()]
+    events = {"public": (*flat_digits("test"), {}), "fresh": (*fresh_digits(seed), {})}
+    report = referee([*given, *own], events)
+    board = {event: rows_of_event(report, event) for event in reversed(events)}
+    for event, rows in board.items():
+        print(f"\nDigits, {event}:")
+        for rank, name, right, size, work, reason in rows:
+            mark = ">" if name in [entry.name for entry in own] else " "
+            print(f"{mark} {rank}  {name:14} {right:10}  {size:>9} bytes  {work:>13}  {reason}")
+    print("\nThe ladder of your GPT:" * (folder / "gpt.npz").exists(), flush=True)
+    steps, problem = ladder_of(folder, seed)
+    notes += [*problems, *[problem] * bool(problem)]
+    measured = {
+        f"digits, fresh: {row['entry']}": row["right"] / row["n"]
+        for row in report.rows
+        if row["event"] == "fresh" and row["entry"] in [entry.name for entry in own]
+    }
+    figure = draw_ladder(steps) if steps else None
+    for step, *cells in rows_of(steps) if steps else ():
+        print(f"  {step:22} {'  '.join(cell for cell in cells if cell)}")
+    if steps:
+        done = [step for step in steps if step.bits is not None]
+        measured["bits per character, as trained"] = float(done[0].bits.mean())
+        measured["bits per character, last step"] = float(done[-1].bits.mean())
+        print(f"\nAs trained: {done[0].text}\nLast step:  {done[-1].text}")
+    print("".join(f"\n{note}" for note in notes))
+    path = write_page(board, steps, figure, notes, seed)
+    print(f"The page, which you can show: {os.path.relpath(path)}")
+    return measured, figure
+
+
 def run(seed=0, words=()):
-    """Judge the given entries, or those of a class; returns (measured, figure)."""
+    """Judge the given entries, the learner's own, or a class's; returns (measured, figure)."""
     chosen = parsed(words)
+    if chosen.mine:
+        return judge_mine(seed if chosen.seed is None else chosen.seed)
     if chosen.folder:
         seed = seed if chosen.seed is None else chosen.seed
         counts = judge_class(Path(chosen.folder), seed, chosen.text)
@@ -191,12 +264,8 @@ def run(seed=0, words=()):
     report = referee(entries, events)
     for event in events:
         print(f"\n{event}: rank, entry, right answers, bytes, FLOPs")
-        for row in [row for row in report.rows if row["event"] == event]:
-            rank = report.medals(event).get(row["entry"], "-")
-            print(
-                f"  {rank}  {row['entry']:12} {row['right']} of {row['n']}  {row['bytes']:6,}  "
-                f"{row['flops']:11,}  {row['reason']}"
-            )
+        for rank, name, right, size, work, reason in rows_of_event(report, event):
+            print(f"  {rank}  {name:12} {right:10}  {size:>6}  {work:>11}  {reason}")
     found = cheats(report, entries, events)
     print("\nTried, and found by the referee:")
     for name, caught in found.items():

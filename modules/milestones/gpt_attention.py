@@ -8,6 +8,7 @@ from tinytorch.core.training import evaluation_mode
 
 MOST = 24  # tokens that a picture has room for
 FIRST = "the first token"
+HEADS = 24  # that a picture has room for
 
 
 def attention_weights(model, ids):
@@ -99,14 +100,40 @@ def heads_of(model, tokenizer, text):
     return places, clearest, weights, tokens
 
 
-def look(model, tokenizer, text, path):
-    """Print what each head does with a text, and save the picture at `path`."""
+def looked(model, tokenizer, text):
+    """What each head does with a text: (list of lines, matplotlib Figure). Of a model with many
+    heads, only those with the clearest patterns, and None in place of the figure.
+
+    ValueError for a text that is too short.
+    """
     if len(tokenizer.encode(text)) < 2:
-        print('Write a few words after /look: /look "My dear Emma," said Mr. Knightley')
-        return
+        raise ValueError(
+            'Write a few words after /look: /look "My dear Emma," said Mr. Knightley'
+        )
     places, clearest, weights, tokens = heads_of(model, tokenizer, text)
+    lines, is_large = [], len(places) > HEADS
+    if is_large:
+        others = {head: found for head, found in places.items() if found[1] != FIRST}
+        most = sorted(others, key=others.get, reverse=True)[:HEADS]
+        count = len(places) - len(others)
+        lines.append(f"{count} of {len(places)} heads look at {FIRST}. Of the others:")
+        places = {head: places[head] for head in sorted(most)}
     for (block, head), (share, place) in places.items():
         mark = "  <- the clearest" if (block, head) == clearest else ""
-        print(f"  layer {block}, head {head}: {share:4.0%} of its weight on {place}{mark}")
-    draw_heads(weights, tokens).savefig(path, dpi=120)
-    print(f"picture: {path}")
+        lines.append(
+            f"  layer {block}, head {head}: {share:4.0%} of its weight on {place}{mark}"
+        )
+    return lines, None if is_large else draw_heads(weights, tokens)
+
+
+def look(model, tokenizer, text, path):
+    """Print what each head does with a text, and save the picture at `path`."""
+    try:
+        lines, figure = looked(model, tokenizer, text)
+    except ValueError as error:
+        print(error)
+        return
+    print("\n".join(lines))
+    if figure is not None:
+        figure.savefig(path, dpi=120)
+        print(f"picture: {path}")

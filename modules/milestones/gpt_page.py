@@ -2,10 +2,13 @@
 the continuation, token by token, in the colour of its probability.
 
 Two requests are answered, at an address that nobody can guess: GET with the page, and POST with
-the tokens for a form in JSON: a line of JSON for each token, as soon as it is drawn.
+the tokens for a form in JSON: a line of JSON for each token, as soon as it is drawn. A text
+that begins with /look is answered with one line: what the heads do with it, and a picture.
 """
 
+import base64
 import copy
+import io
 import json
 import secrets
 import threading
@@ -24,13 +27,15 @@ class Page(ThreadingHTTPServer):
             raises ValueError for a prompt that it cannot use
     chosen  the settings that the form shows at first
     check   check(name, value) says what is wrong with a setting, or ""
+    look    look(text) returns (lines about the heads, a matplotlib figure or None); ValueError
+            for a text that it cannot use
     """
 
     daemon_threads = True
 
-    def __init__(self, write, chosen, check):
+    def __init__(self, write, chosen, check, look):
         super().__init__(("127.0.0.1", 0), Requests)
-        self.write, self.chosen, self.check = write, chosen, check
+        self.write, self.chosen, self.check, self.look = write, chosen, check, look
         self.rng = np.random.default_rng(chosen.seed)
         self.writing = threading.Lock()  # a browser has several connections; the model is one
         self.host = f"127.0.0.1:{self.server_port}"
@@ -79,7 +84,23 @@ class Requests(BaseHTTPRequestHandler):
             self.reply(400, "text/plain; charset=utf-8", str(error))
             return
         with self.server.writing:
-            self.continue_text(prompt, settings)
+            if prompt.startswith("/look"):
+                self.look_at(prompt.removeprefix("/look").strip())
+            else:
+                self.continue_text(prompt, settings)
+
+    def look_at(self, text):
+        """Answer with what the heads do with a text."""
+        try:
+            lines, figure = self.server.look(text)
+        except ValueError as error:
+            self.reply(400, "text/plain; charset=utf-8", str(error))
+            return
+        picture = io.BytesIO()
+        if figure is not None:
+            figure.savefig(picture, format="png", dpi=110)
+        found = {"look": lines, "picture": base64.b64encode(picture.getvalue()).decode()}
+        self.reply(200, "application/x-ndjson", json.dumps(found) + "\n")
 
     def continue_text(self, prompt, settings):
         """Answer with the tokens, until they are drawn or the browser goes away."""
@@ -119,9 +140,9 @@ class Requests(BaseHTTPRequestHandler):
         """Log nothing: the terminal belongs to the learner."""
 
 
-def serve(write, chosen, check):
+def serve(write, chosen, check, look):
     """Serve the page until Ctrl-C. The parameters are those of `Page`."""
-    with Page(write, chosen, check) as server:
+    with Page(write, chosen, check, look) as server:
         print(f"Open {server.address} in a browser. Ctrl-C ends it.", flush=True)
         try:
             server.serve_forever()
@@ -142,6 +163,7 @@ body { margin: 2rem auto; padding: 0 1rem }
 textarea { box-sizing: border-box; width: 100%; font: inherit; padding: .5rem }
 form p { display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center }
 input { font: inherit; width: 4rem } button { font: inherit; padding: .25rem 1rem }
+#out img { max-width: 100%; background: white }
 #out { font: 1.1rem/1.7 Georgia, serif; white-space: pre-wrap; overflow-wrap: anywhere }
 .a { background: light-dark(#cfe3ff, #1d3f73) } .b { background: light-dark(#d2f1ea, #14504a) }
 .c { background: light-dark(#fbefc4, #57480f) } .d { background: light-dark(#ffd9d0, #6b2a1d) }
@@ -163,8 +185,8 @@ input { font: inherit; width: 4rem } button { font: inherit; padding: .25rem 1re
 <p>The colour of a token is its probability:
 <span class="a">from 50 %</span> <span class="b">from 10 %</span>
 <span class="c">from 2 %</span> <span class="d">below 2 %</span>. Point at a token to see it,
-and what else was likely. In the terminal, <code>/look TEXT</code> shows what the heads look
-at.</p>
+and what else was likely. <code>/look</code> before a text shows where each head looks in
+it.</p>
 <div id="out"></div>
 </main>
 <script>
@@ -190,7 +212,14 @@ at("form").onsubmit = async event => {
       const lines = (rest + value).split("\\n");
       rest = lines.pop();
       for (const line of lines) {
-        const {text, probability: p, others} = JSON.parse(line);
+        const {text, probability: p, others, look, picture} = JSON.parse(line);
+        if (look) {
+          out.textContent = look.join("\\n") + "\\n";
+          const image = new Image();
+          image.alt = "The attention weights of each head, as the lines above tell.";
+          if (picture) { image.src = "data:image/png;base64," + picture; out.append(image); }
+          continue;
+        }
         const span = document.createElement("span");
         const share = p => (100 * p).toFixed(p < 0.1 ? 1 : 0) + " %";
         span.textContent = text;

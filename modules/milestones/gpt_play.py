@@ -1,7 +1,8 @@
 """Write with a trained GPT: type the beginning of a text, and the model continues it.
 
 The program only needs the lessons that the GPT itself needs: it draws the tokens itself, and
-computes the whole context again for each one. Lesson 16 does the same faster, with a cache.
+computes the whole context again for each one. Lesson 16 does the same faster, with a cache, and
+milestone 13 writes with it.
 """
 
 import argparse
@@ -12,12 +13,14 @@ import json
 import os
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
 
-from gpt_attention import look
+from gpt_attention import look, looked
 from gpt_page import serve
+from gpt_screen import WIDEST, say
 from gpt_training import place
 from tito.safe_text import spelled
 from tinytorch.core.training import predict
@@ -26,14 +29,27 @@ from tinytorch.support.checkpoints import CheckpointError
 
 OTHERS = 3  # other likely tokens that the page shows
 COLOURS = {"34": 0.5, "36": 0.1, "33": 0.02, "31": 0.0}  # {ANSI colour: its least probability}
-HELP = """Type the beginning of a text and press Enter. Ctrl-C stops the model; Ctrl-D ends.
-  /temperature 0.8   below 1: more often the likely tokens, at 0 only those; above 1: more
-                     surprises
-  /top-p 0.95        draw only from the likeliest tokens, which together have this probability
-  /tokens 100        how many tokens to write
-  /seed 0            begin the random numbers again
-  /look TEXT         where each attention head looks in this text, as a picture
-  /help              this text"""
+HELP = {
+    "/temperature 0.8": "below 1: more often the likely tokens, at 0 only those; above 1: more "
+    "surprises",
+    "/top-p 0.95": "draw only from the likeliest tokens, which together have this probability",
+    "/tokens 100": "how many tokens to write",
+    "/seed 0": "begin the random numbers again",
+    "/look TEXT": "where each attention head looks in this text, as a picture",
+    "/help": "this text",
+}
+
+
+def show_help():
+    """Print what can be typed, with lines as long as the terminal is wide."""
+    say("Type the beginning of a text and press Enter. Ctrl-C stops the model; Ctrl-D ends.")
+    width = max(40, min(shutil.get_terminal_size().columns - 1, WIDEST))
+    for command, text in HELP.items():
+        print(
+            textwrap.fill(
+                text, width, initial_indent=f"  {command:19}", subsequent_indent=" " * 21
+            )
+        )
 
 
 class Options(argparse.ArgumentParser):
@@ -43,14 +59,18 @@ class Options(argparse.ArgumentParser):
         sys.exit(message)
 
 
-def options():
-    """A parser of the options with which `tito milestone run gpt` writes."""
+def options(name="the GPT that you trained"):
+    """A parser of the options with which `tito milestone run gpt` writes.
+
+    name  of the model; only one that you trained can be another file
+    """
     parser = Options(
         usage=argparse.SUPPRESS,
-        description="Write with the GPT that you trained:",
+        description=f"Write with {name}:",
         add_help=False,
     )
-    parser.add_argument("--model", metavar="FILE", help="default: the GPT of the milestone")
+    if "trained" in name:
+        parser.add_argument("--model", metavar="FILE", help="default: the GPT of the milestone")
     parser.add_argument("--prompt", metavar="TEXT", help="continue this text once, and end")
     parser.add_argument("--page", action="store_true", help="write on a page in the browser")
     for name, kind, default, letter, words in [
@@ -152,13 +172,15 @@ def texts(tokenizer, drawn):
         yield rest, 1.0, []
 
 
-def continuation(model, tokenizer, prompt, chosen, rng):
+def continuation(model, tokenizer, prompt, chosen, rng, draw=None):
     """What `texts` yields of each token after a prompt, as they are drawn.
+
+    draw  what draws the tokens, in place of `tokens_after`
 
     Raises ValueError for a character that the tokenizer does not know.
     """
     ids = tokenizer.encode(prompt or "\n")
-    return texts(tokenizer, tokens_after(model, ids, chosen, rng))
+    return texts(tokenizer, (draw or tokens_after)(model, ids, chosen, rng))
 
 
 def in_lines(drawn, column, width):
@@ -202,23 +224,37 @@ def play(words=(), seed=0):
         sys.exit(f"there is no model {path}{how}")
     except CheckpointError as error:
         sys.exit(str(error))
+    write(model, tokenizer, chosen, path)
+
+
+def write(model, tokenizer, chosen, path, draw=None):
+    """Continue one prompt, or those that are typed here or on a page.
+
+    path  of the model's file or folder, beside which a picture is saved
+    draw  see `continuation`
+    """
+
+    def continued(prompt, chosen, rng):
+        return continuation(model, tokenizer, prompt, chosen, rng, draw)
+
     if chosen.page:
-        serve(lambda *form: continuation(model, tokenizer, *form), chosen, out_of_range)
+        serve(continued, chosen, out_of_range, lambda text: looked(model, tokenizer, text))
         return
     rng = np.random.default_rng(chosen.seed)
     if chosen.prompt is not None or chosen.json or not sys.stdin.isatty():
         prompt = sys.stdin.read() if chosen.prompt is None else chosen.prompt
-        answer(model, tokenizer, prompt.rstrip("\n"), chosen, rng)
+        answer(continued, prompt.rstrip("\n"), chosen, rng)
         return
     with contextlib.suppress(ImportError):  # Windows has none
         import readline  # noqa: F401  gives `input` a history
 
     colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     name, size = os.path.relpath(path), tokenizer.vocab_size
-    print(f"{name}: {size:,} tokens, {model.context} of context.\n{HELP}")
+    say(f"{name}: {size:,} tokens, {model.context} of context.")
+    show_help()
     if colours:
         parts = [shaded(f"from {least:.0%}", least) for least in COLOURS.values()]
-        print(f"The colour of a token is its probability: {', '.join(parts)}.")
+        print(f"The colour of a token is its probability:\n{', '.join(parts)}.")
     while True:
         try:
             line = input("\n> ")
@@ -233,7 +269,7 @@ def play(words=(), seed=0):
         elif line.startswith("/"):
             rng = change(line, chosen, rng)
         elif line:
-            answer(model, tokenizer, line, chosen, rng, colours)
+            answer(continued, line, chosen, rng, colours)
 
 
 def change(line, chosen, rng):
@@ -241,7 +277,7 @@ def change(line, chosen, rng):
     name, _, value = line[1:].partition(" ")
     name = name.replace("-", "_")
     if name not in ("temperature", "top_p", "tokens", "seed"):
-        print(HELP)
+        show_help()
         return rng
     try:
         number = (int if name in ("tokens", "seed") else float)(value)
@@ -256,10 +292,10 @@ def change(line, chosen, rng):
     return np.random.default_rng(number) if name == "seed" else rng
 
 
-def answer(model, tokenizer, prompt, chosen, rng, colours=False):
+def answer(continued, prompt, chosen, rng, colours=False):
     """Continue a prompt, and print each token as it is drawn; Ctrl-C stops."""
     try:
-        drawn = continuation(model, tokenizer, prompt, chosen, rng)
+        drawn = continued(prompt, chosen, rng)
     except ValueError as error:  # a character that this tokenizer does not know
         print(error)
         return

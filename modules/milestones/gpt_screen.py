@@ -4,7 +4,28 @@ elsewhere a line after each tenth of the run.
 
 import shutil
 import sys
+import textwrap
 import time
+
+WIDEST = 88  # characters of a line of prose
+
+
+def say(text):
+    """Print a paragraph, with lines as long as the terminal is wide, 88 characters at most."""
+    width = min(shutil.get_terminal_size().columns - 1, WIDEST)
+    print(textwrap.fill(" ".join(text.split()), max(20, width)), flush=True)
+
+
+def cut(text, width):
+    """A text of at most `width` characters, whole words and "..." where it is longer.
+
+    >>> cut("a truth universally acknowledged", 22), cut("a truth", 22)
+    ('a truth universally...', 'a truth')
+    """
+    if len(text) <= width:
+        return text
+    kept = text[: width - 2]
+    return f"{(kept.rpartition(' ')[0] or kept[:-1])[: width - 3]}..."
 
 
 def progress(step, steps, bits, levels, left, width=120):
@@ -76,5 +97,5 @@ class Screen:
         if self.is_terminal:
             width = shutil.get_terminal_size().columns - 1
             print("\r" + " " * width, end="\r")
-            text = text if len(text) <= width else f"{text[: width - 3]}..."
+            text = cut(text, width)
         print(text, flush=True)

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from saved import place  # noqa: F401  the milestones with a GPT take it from here
 
-import tinytorch
 from tito.safe_text import spelled
 from tinytorch.core.layers import Sequential, generator, manual_seed
 from tinytorch.core.losses import cross_entropy
@@ -249,14 +249,6 @@ def origin(text):
     return digest.hexdigest()
 
 
-def place(name):
-    """The file of a run: next to the learner's copies of the milestones, if the package is in a
-    workspace, or else next to this file.
-    """
-    folder = Path(tinytorch.__file__).parents[1] / "modules" / "milestones"
-    return (folder if folder.is_dir() else Path(__file__).parent) / f"{name}.npz"
-
-
 def train(
     settings,
     path=None,
@@ -347,7 +339,20 @@ def kept_seed(path):
 def known_words(lines, text):
     """The share of the words in `lines` that occur in `text`."""
     words = [re.findall(r"[^\W\d_]+", part.lower()) for part in (" ".join(lines), text)]
-    return float(np.isin(words[0], list(set(words[1]))).mean())
+    return float(np.isin(words[0], list(set(words[1]))).mean()) if words[0] else 0.0
+
+
+def best_first(lines, text):
+    """Lines that a model wrote in the order of a rule: first those that close their quotation
+    marks, and of these the ones with the largest share of words that occur in the text.
+
+    >>> best_first(['"a b', "c a", "a"], "a b")
+    ['a', 'c a', '"a b']
+    """
+    return sorted(
+        lines,
+        key=lambda line: (line.count('"') % 2, -known_words([line], text), lines.index(line)),
+    )
 
 
 def sample_lines(model, tokenizer, rows, tokens, rng, temperature=0.8, prompt="\n"):
@@ -359,9 +364,15 @@ def sample_lines(model, tokenizer, rows, tokens, rng, temperature=0.8, prompt="\
     returns       list of str
     """
     ids = np.repeat(tokenizer.encode(prompt)[None], rows, axis=0)
+    ids = sample_ids(model, ids, tokens, rng, temperature)
+    return [spelled(tokenizer.decode(row).strip().split("\n")[0]) for row in ids]
+
+
+def sample_ids(model, ids, tokens, rng, temperature=0.8):
+    """Rows of ids (rows, T) with `tokens` more, each drawn after the whole text before it."""
     for _ in range(tokens):
         logits = predict(model, ids[:, -model.context :])[:, -1] / temperature
         # The largest of logit + Gumbel noise is a draw from softmax(logits).
         new = (logits + rng.gumbel(size=logits.shape)).argmax(-1)
         ids = np.concatenate([ids, new[:, None]], axis=1)
-    return [spelled(tokenizer.decode(row).strip().split("\n")[0]) for row in ids]
+    return ids

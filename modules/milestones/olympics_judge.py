@@ -42,31 +42,50 @@ def judge_text(entry, texts, events):
 
     from tinytorch.core.autograd import no_grad
     from tinytorch.core.profiling import Profile
-    from tinytorch.core.transformers import held_out_bits
 
     model = entry.model()
     if str(model.vocab_size) not in texts:
         raise ValueError(f"vocab_size is {model.vocab_size}, it must be {' or '.join(texts)}")
     ids, characters = (np.array(part) for part in texts[str(model.vocab_size)])
+    bits = bits_of_parts(model, ids, characters)
+    window = ids[None, : model.context]
+    with no_grad(), Profile(model) as profile:
+        model(window)
+    work = sum(row[4] for row in profile.rows) / characters[window].sum()
+    row = {"entry": entry.name, "digest": entry.digest, "bytes": entry.nbytes,
+           "flops": round(float(work)), "bits": float(bits.mean()),
+           "interval": interval_of(bits)}  # fmt: skip
+    rows = {}
+    for name, limits in events.items():
+        broken = [key for key, limit in limits.items() if row[key] > limit]
+        rows[name] = row | {"event": name, "valid": not broken, "reason": ", ".join(broken)}
+    return rows
+
+
+def bits_of_parts(model, ids, characters):
+    """The bits per character of each of BLOCKS parts of a text.
+
+    ValueError for a text that is too short, and for scores that are not finite.
+    """
+    import numpy as np
+
+    from tinytorch.core.transformers import held_out_bits
+
     if len(ids) < BLOCKS * (model.context + 1):
         raise ValueError(f"the text is too short for a context of {model.context}")
     parts = np.array_split(ids, BLOCKS)
     bits = np.array([held_out_bits(model, part, characters) for part in parts])
     if not np.isfinite(bits).all():
         raise ValueError("its scores are not finite")
-    window = ids[None, : model.context]
-    with no_grad(), Profile(model) as profile:
-        model(window)
-    work = sum(row[4] for row in profile.rows) / characters[window].sum()
-    means = np.random.default_rng(0).choice(bits, (1000, BLOCKS)).mean(axis=1)
-    row = {"entry": entry.name, "digest": entry.digest, "bytes": entry.nbytes,
-           "flops": round(float(work)), "bits": float(bits.mean()),
-           "interval": np.quantile(means, [0.025, 0.975]).tolist()}  # fmt: skip
-    rows = {}
-    for name, limits in events.items():
-        broken = [key for key, limit in limits.items() if row[key] > limit]
-        rows[name] = row | {"event": name, "valid": not broken, "reason": ", ".join(broken)}
-    return rows
+    return bits
+
+
+def interval_of(values):
+    """The 95 % interval of the mean of values (n,), by the bootstrap: [low, high]."""
+    import numpy as np
+
+    means = np.random.default_rng(0).choice(values, (1000, len(values))).mean(axis=1)
+    return np.quantile(means, [0.025, 0.975]).tolist()
 
 
 def judge_entry(request):

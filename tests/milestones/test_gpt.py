@@ -1,6 +1,7 @@
 """Milestone 05, with a GPT so small that it learns nothing: runs are kept and continued, parts are
 left out, and what is measured is what its name says."""
 
+import importlib.util
 import math
 import re
 import signal
@@ -298,3 +299,43 @@ def test_going_on_needs_a_text_and_a_model_of_the_milestone(tmp_path):
 def test_options_that_it_does_not_know_are_named():
     with pytest.raises(SystemExit, match="everything"):
         milestone.run(0, ["--without", "everything"])
+
+
+@pytest.mark.parametrize("columns", ["40", "60", "100", "160"])
+def test_no_word_is_broken_on_a_narrow_or_a_wide_screen(monkeypatch, capsys, columns):
+    import gpt_play
+    import gpt_screen
+
+    monkeypatch.setenv("COLUMNS", columns)
+    milestone.introduce({"gzip": 2.84, "6-grams": 1.73})
+    milestone.conclude(1.59, {"gzip": 2.84, "6-grams": 1.73}, "gpt.npz")
+    gpt_play.show_help()
+    screen = gpt_screen.Screen(10, {})
+    screen.is_terminal = True
+    screen.print("It is a truth universally acknowledged, that a single man must be in want of")
+    said = capsys.readouterr().out.replace("\r", "\n").splitlines()
+    assert max(len(line.rstrip()) for line in said) <= min(int(columns), 88)
+    words = "It is a truth universally acknowledged, that a single man must be in want of".split()
+    last = said[-1].removesuffix("...").split()
+    assert last == words[: len(last)] and len(last) >= 5
+
+
+def test_the_best_line_closes_its_quotation_marks_and_is_made_of_words():
+    lines = ['"Emma was happy', "Emma bounek", "Emma was happy", '"Emma," said Mr. Knightley']
+    lines.append('"My dear Emma," said Mr. Knightley')
+    assert training.best_first(lines, TEXT) == [lines[n] for n in (2, 3, 4, 1, 0)]
+
+
+def test_the_books_first_page_shows_the_best_lines(monkeypatch):
+    place = FOLDER.parents[1] / "book" / "gpt.py"
+    spec = importlib.util.spec_from_file_location("gpt_of_the_book", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    printed = (
+        "It writes, with byte pairs:\nShe was very happy indeed.\nAnother line of a text.\n\n"
+        "1.588 bits per character of the whole held-out\ntext: better than gzip (2.84),\nxz (2.10)."
+        "\nThe model is saved in gpt.npz.\n"
+    )
+    page = module.figure(printed)
+    assert "1.588 bits</strong>: better than gzip (2.84), xz (2.10)." in page
+    assert "<p>She was very happy indeed.</p>" in page

@@ -112,6 +112,7 @@ def find_jobs(root: Root, package: Package, cache: Path) -> dict[str, Job]:
             program.name, _key_of_milestone(root, program, package), _run_milestone, program
         )
         for program in reversed(milestone.milestones(root))
+        if not program.downloads
     }
     later = [
         f"milestones/{program.path.stem}" for program in milestone.milestones(root) if program.after
@@ -139,7 +140,8 @@ def _refuse_pictures_without_alt(root: Root, outputs: dict[str, dict[str, Any]])
                     "put each into a separate cell."
                 )
     for program in milestone.milestones(root):
-        if outputs[f"milestones/{program.path.stem}"]["drawn"] and not program.alt:
+        drawn = outputs.get(f"milestones/{program.path.stem}", {}).get("drawn")
+        if drawn and not program.alt:
             place = place_of_milestone(program)
             problems.append(f"{place}: this milestone draws a picture and has no alt text.")
     if problems:

@@ -412,6 +412,7 @@ def of_milestone(root: Root, entry: Milestone, outputs: dict[str, Any]) -> str:
     rows = [
         ("Needs", _links_to_lessons(root, entry.needs)),
         ("To reach", ", ".join(f"{name} {text}" for name, text in entry.goals().items())),
+        ("Downloads", entry.downloads),
         ("Run it", f"`tito milestone run {entry.name}`"),
         ("Options", f"`tito milestone run {entry.name} --help`" * entry.options),
     ]

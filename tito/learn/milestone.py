@@ -20,7 +20,9 @@ One that also says `options = true` defines `run(seed, words)`: the words after 
 experiment of the learner's, which is shown and neither judged nor recorded. One that also says
 `plays = ["--prompt"]` defines `play(words, seed)`, to use in the terminal what its run made: it is
 called for these words, and without words once the goal is reached. For words that they cannot use,
-both call `sys.exit` with a sentence.
+both call `sys.exit` with a sentence. One that says `downloads = "548 MB"` asks before it does: it
+reads from the terminal, takes the time it takes, and the book does not run it. With
+`threads = true` its products of large matrices may use all processors.
 It runs in a separate process (`milestone_process.py`) on the root's package and no other. In a
 workspace the course's own copy is what runs, so that the goal is the same for everybody; a
 learner's edited copy runs with plain `python`.
@@ -29,6 +31,7 @@ learner's edited copy runs with plain `python`.
 import hashlib
 import json
 import math
+import os
 import re
 import signal
 import subprocess
@@ -61,6 +64,8 @@ HEADER: settings.Form = {
     "after": settings.text(),
     "options": settings.FLAG,
     "plays": settings.texts(),
+    "downloads": settings.text(),
+    "threads": settings.FLAG,
 }
 PROGRAM = Path(__file__).with_name("milestone_process.py")
 
@@ -77,6 +82,8 @@ class Milestone:
     options  whether it takes words after its name
     after    the name of the milestone whose saved run it uses
     plays    the words after its name for using what it made
+    downloads  what it asks to download; "" for nothing
+    threads  whether NumPy may use more than one processor
     """
 
     path: Path
@@ -92,6 +99,8 @@ class Milestone:
     options: bool
     after: str
     plays: tuple[str, ...]
+    downloads: str
+    threads: bool
 
     def picture(self, words: tuple[str, ...] = ()) -> str:
         """The file name of its picture, which contains the words of an experiment."""
@@ -182,11 +191,8 @@ def milestones(root: Root) -> list[Milestone]:
     Raises TitoError, with the file, when one is not in the agreed form.
     """
     folder = root.path / (SOURCE if root.is_course else PRISTINE)
-    programs = [
-        _read(path, match)
-        for path in sorted(folder.glob("*.py"))
-        if (match := FILE.fullmatch(path.name))
-    ]
+    matches = [(path, FILE.fullmatch(path.name)) for path in folder.glob("*.py")]
+    programs = [_read(path, match) for path, match in matches if match]
     return sorted(programs, key=lambda program: program.number)
 
 
@@ -195,8 +201,8 @@ def _read(path: Path, name: re.Match[str]) -> Milestone:
     if block := BLOCK.search(text):
         above = "\n" * text.count("\n", 0, block.start(1))  # so that errors name its lines
         rows = above + re.sub("(?m)^# ?", "", block[1])
-    values: dict[str, Any] = {"alt": "", "at_most": {}, "options": False, "after": "", "plays": []}
-    values |= settings.read(path, rows, HEADER)
+    values: dict[str, Any] = {"at_most": {}, "options": False, "plays": [], "threads": False}
+    values |= {"alt": "", "after": "", "downloads": ""} | settings.read(path, rows, HEADER)
     values |= {key: tuple(values[key]) for key in ("needs", "plays")}
     values["alt"] = values["alt"].strip()
     return Milestone(path, int(name[1]), int(name[2]), name[3], **values)
@@ -375,10 +381,9 @@ def execute(
         request: dict[str, Any] = {name: str(path) for name, path in paths.items()}
         request |= {"root": str(root.path), "package": root.package, "texts": texts}
         request |= {"program": str(program.path), "seed": asked.seed, "words": list(asked.words)}
+        request["reads"] = does == "play" or bool(program.downloads)
         paths["request"].write_text(json.dumps(request | {"does": does}), encoding="utf-8")
-        plays = does == "play"
-        seconds = None if plays or asked.words else program.seconds
-        code = _run_process(paths["request"], seconds, out, plays)
+        code = _run_process(paths["request"], asked, out, request["reads"])
         if code is None:
             return {"error": f"It was still running after {program.seconds:g} s."}, None
         try:
@@ -398,26 +403,35 @@ def execute(
 
 
 def _run_process(
-    request: Path, seconds: float | None, out: IO[str] | None, reads: bool
+    request: Path, asked: MilestoneRun, out: IO[str] | None, reads: bool
 ) -> int | None:
     """The exit code of the process; None if it took too long, and was killed.
 
-    seconds  that it may take; None for as long as it wants
-    reads    whether it reads from the terminal: then Ctrl-C is meant for it alone
+    reads  whether it reads from the terminal: then it takes the time it takes, and Ctrl-C is meant
+           for it alone
     """
+    seconds = None if reads or asked.words else asked.milestone.seconds
     words = [sys.executable, "-I", "-B", "-X", "utf8", str(PROGRAM), str(request)]
     stdin = None if reads else subprocess.DEVNULL
     streams = {"stdin": stdin, "stdout": out, "stderr": None}
     # No SIG_IGN, which the process would inherit.
     before = signal.signal(signal.SIGINT, lambda *interrupt: None) if reads else None
     try:
-        variables = child.environment(MPLBACKEND="Agg")
+        unset = child.ONE_THREAD.keys() - os.environ.keys() if asked.milestone.threads else ()
+        more = dict.fromkeys(unset, str(_free_processors()))
+        variables = child.environment(MPLBACKEND="Agg", **more)
         return child.run(words, seconds, not reads, env=variables, **streams).returncode
     except subprocess.TimeoutExpired:
         return None
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
+
+
+def _free_processors() -> int:
+    """How many threads help: threads that wait for a busy processor are slower than one."""
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0
+    return max(1, (os.cpu_count() or 1) - round(busy))
 
 
 def _judge(
@@ -474,11 +488,6 @@ def _blame_lesson(result: MilestoneRun, root: Root) -> bool:
 
 def _record(root: Root, result: MilestoneRun, texts: dict[str, str]) -> None:
     with progress.change(root, result.milestone.name, "milestones") as record:
-        record |= {
-            "when": progress.now(),
-            "verdict": result.verdict,
-            "seed": result.seed,
-            "measured": result.measured,
-            "seconds": result.seconds,
-            "code": _code_of(result.milestone, texts),
-        }
+        kept = ("verdict", "seed", "measured", "seconds")
+        record |= {key: getattr(result, key) for key in kept}
+        record |= {"when": progress.now(), "code": _code_of(result.milestone, texts)}

@@ -34,7 +34,7 @@ def main() -> None:
     except BaseException as error:  # also sys.exit() in a lesson
         if HELP & set(request["words"]) and isinstance(error, SystemExit):
             raise  # argparse has printed the help
-        usage = _usage(error) if request["words"] or request["does"] == "play" else ""
+        usage = _usage(error) if request["words"] or request["reads"] else ""
         answer = {"usage": usage} if usage else _explained(error, request, finder)
     answer["modules"] = sorted(
         name for name in sys.modules if name.startswith(f"{request['package']}.core.")

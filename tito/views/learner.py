@@ -360,7 +360,7 @@ def milestone_result(run: MilestoneRun, picture: Text | None) -> Group:
     if picture:
         lines.append(unbroken("picture: ", picture))
         caption = run.milestone.alt.partition(". ")[0].rstrip(".")
-        lines += [indented(Text(f"{caption}.", "dim"))] * bool(caption)
+        lines += [indented(Text(f"{caption}.", "dim"))] * bool(caption and not run.words)
     return Group(*lines)
 
 

@@ -85,7 +85,11 @@ def numbers_on(page):
 def test_status_says_that_the_course_is_complete_and_writes_the_page(work):
     output = run_status(work)
     assert "The course is complete: every lesson has passed." in output
-    assert output.endswith("your certificate: certificate.html (open it in a browser)\n")
+    page = "certificate.html (open it in a browser)\n"
+    last = "tito milestone run sum    A <b>sum</b>"
+    assert f"your certificate: {page}the last milestone: {last}" in output
+    record_run(work, {"total": 6.0})
+    assert run_status(work).endswith(f"your certificate: {page}")
     page = page_of(work)
     assert page.h1.text == "The course is complete"
     assert [item.b.text for item in page.select(".phase li")] == [

@@ -3,6 +3,7 @@ recorded.
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -290,7 +291,8 @@ def test_what_a_milestone_made_is_used_once_its_goal_is_reached(work):
     text = "def play(words, seed):\n    print(total([1, 2]), words, seed, input())\n\n\n"
     replaced(work, "def run(seed=0):", text + "def run(seed=0, words=()):")
     assert "passed  total 6" in tito(work, "milestone", "run", "sum").stdout
-    again = "sum is trained with the code that you have. To train it again: tito milestone run sum"
+    again = "sum has reached its goal with the code that you have. To run it again: "
+    again += "tito milestone run sum"
     assert run_typed(work).stdout == f"{again} --again\n6 [] 0 b\n"
     assert run_typed(work, "--word=a", "--seed", "2").stdout == "6 ['--word=a'] 2 b\n"
     assert run_typed(work, "--word", "a", "--json").stdout == "6 ['--word', 'a', '--json'] 0 b\n"
@@ -301,6 +303,22 @@ def test_what_a_milestone_made_is_used_once_its_goal_is_reached(work):
     ran = run_typed(work, "--word")
     assert ran.returncode == 1 and "KeyError: 'gone'" in ran.stderr
     assert "failed" in run_typed(work).stdout, "it is trained again with the code as it is"
+
+
+def test_a_program_that_downloads_may_ask_and_one_with_threads_has_them(work, monkeypatch):
+    solved(work)
+    monkeypatch.setenv("MKL_NUM_THREADS", "3")
+    replaced(work, "# [goal]", '# downloads = "a sum"\n# threads = true\n# [goal]')
+    names = "[os.environ[f'{n}_NUM_THREADS'] for n in ('MKL', 'OPENBLAS')]"
+    text = f"def run(seed=0):\n    import os\n    print(input(), {names})\n"
+    replaced(work, "def run(seed=0):", text)
+    free = milestone._free_processors()
+    said = run_typed(work).stdout
+    assert "\nb ['3', '" in said and "passed  total 6" in said
+    assert 1 <= free <= (os.cpu_count() or 1)
+    replaced(work, "    import os\n", "    raise SystemExit('nothing was added')\n")
+    ran = run_typed(work)
+    assert ran.returncode == 2 and "sum: nothing was added." in ran.stderr
 
 
 def run_typed(work, *words):
@@ -429,6 +447,7 @@ def test_the_courses_milestones_name_lessons_that_exist():
         (2018, "integers"),
         (2026, "olympics"),
         (2022, "kernels"),
+        (2019, "gpt2"),
     ]
     for program in result:
         numbers = [COURSE.lesson(name).number for name in program.needs]

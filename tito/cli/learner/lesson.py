@@ -122,7 +122,7 @@ def status(json: Json = False) -> None:
     echo(views.status(root, rows, step))
     show_due(root)
     if not (step or root.is_course):
-        from tito.learn import certificate, workspace
+        from tito.learn import certificate, milestone, workspace
 
         asks = sys.stdin.isatty() and sys.stdout.isatty()
         if asks and workspace.learner_name(root) is None:
@@ -130,6 +130,9 @@ def status(json: Json = False) -> None:
             workspace.save_learner_name(root, name or "")
         is_written = certificate.write(root, rows)
         echo(views.certificate(link(root, certificate.NAME), is_written))
+        if (programs := milestone.statuses(root)) and programs[-1].state != "passed":
+            last = programs[-1].milestone
+            echo(f"the last milestone: tito milestone run {last.name}    {last.title}")
 
 
 @app.command()

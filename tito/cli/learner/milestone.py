@@ -23,7 +23,7 @@ Options = Annotated[
     typer.Argument(metavar="[OPTION]...", help="Options of the milestone's program."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The seed of the random numbers.")]
-Again = Annotated[bool, typer.Option("--again", help="Train also what is trained already.")]
+Again = Annotated[bool, typer.Option("--again", help="Run also what has reached its goal.")]
 
 
 @milestone_app.callback(invoke_without_command=True)
@@ -112,7 +112,7 @@ def play_milestone(root: "Root", program: "Milestone", words: tuple[str, ...], s
 
     if not words:
         echo(
-            f"{program.name} is trained with the code that you have. To train it again: "
+            f"{program.name} has reached its goal with the code that you have. To run it again: "
             f"tito milestone run {program.name} --again"
         )
         sys.stdout.flush()
