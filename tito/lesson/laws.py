@@ -38,18 +38,23 @@ from tito.lesson.pictures import (
     fresh,
     home,
     items_of,
+    lacks,
     laid,
+    likened,
     overlap,
     picture,
+    promised,
     renewed,
     same,
     shared,
     shown,
     state_of,
+    unlike,
 )
 
 # The laws that a section of checks can be without, see `checks.without`.
-AGAIN, LAYOUT, COPY, GLOBAL, KEPT = "again", "layout", "copy", "generator", "state"
+AGAIN, LAYOUT, COPY, GLOBAL = "again", "layout", "copy", "generator"
+KEPT, TYPE = "state", "type"
 FORMS = {
     AGAIN: "a second call with the same input",
     LAYOUT: "the same array in another memory layout, as a slice or a transposed array has it,",
@@ -204,6 +209,8 @@ class Watch:
             self._compare(name, function, bool(kind), before, (own, named))
         if counted:
             self._look(name, states)
+        if TYPE not in self.without:
+            self.broken += _other_than_promised(name, function, (given, named), out)
         if noted:
             noted.function = function if made is MISSING else kind or function
             noted.result, noted.seconds = out if made is MISSING else made, seconds
@@ -379,6 +386,29 @@ def add_cause(error: AssertionError, broken: list[str]) -> None:
     """Let the message of a check that failed end with the first law that was broken."""
     if str(error) and broken:
         error.args = (f"{error}\n{broken[0]}",)
+
+
+def _other_than_promised(
+    name: str, function: Function, arguments: Arguments, out: Any
+) -> list[str]:
+    """What a result is, where its docstring promises another type, shape or dtype."""
+    doc = function.__doc__ or ""
+    if lacks(promise := promised(doc), out):
+        return [
+            f"{name} returns {shown(out)}, of type {type(out).__name__}; its docstring promises "
+            f"{promise}"
+        ]
+    code = function.__code__
+    pairs, given = likened(doc, code.co_varnames[: code.co_argcount]), dict[str, Any]()
+    with contextlib.suppress(TypeError, ValueError):
+        if pairs:
+            given = inspect.signature(function).bind(*arguments[0], **arguments[1]).arguments
+    return [
+        f"{name} returns the {what} {getattr(out, what)}; its docstring promises that of "
+        f"`{word}`, {getattr(given[word], what)}"
+        for what, word in pairs
+        if unlike(what, given.get(word), out)
+    ]
 
 
 # What may keep state.
