@@ -26,7 +26,7 @@ from tito.lesson.checks import functions_of
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import Check
 
-# Relative to the largest number of the result.
+# Relative to the largest number of the result; around 0 a few units in the last place, besides.
 NEAR = {"float64": 1e-7, "float32": 1e-4, "float16": 1e-2}
 LONGEST = 200  # characters of a value in a message
 
@@ -135,7 +135,8 @@ def near(found: Any, right: Any) -> bool:
     if not tolerance:
         return bool(np.array_equal(found, right))
     largest = float(np.abs(right[np.isfinite(right)]).max(initial=0)) if right.size else 0.0
-    return bool(np.allclose(found, right, tolerance, tolerance * largest, equal_nan=True))
+    absolute = tolerance * largest + 8 * float(np.finfo(right.dtype).eps)
+    return bool(np.allclose(found, right, tolerance, absolute, equal_nan=True))
 
 
 def words(found: Any, right: Any) -> str:
