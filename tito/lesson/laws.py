@@ -207,14 +207,14 @@ class Watch:
         seconds = time.perf_counter() - began
         if not beside:
             self._compare(name, function, bool(kind), before, (own, named))
-        if counted:
-            self._look(name, states)
+        after = self._states() if counted else []
+        self._look(name, states, after)
         if TYPE not in self.without:
             self.broken += _other_than_promised(name, function, (given, named), out)
         if noted:
             noted.function = function if made is MISSING else kind or function
             noted.result, noted.seconds = out if made is MISSING else made, seconds
-            self._note(noted, (subject, named), states)
+            self._note(noted, (subject, named), drew=after != states)
         return out
 
     def _noted(self, name: str, is_method: bool, given: Arguments) -> Call | None:
@@ -228,7 +228,7 @@ class Watch:
             return None
         return Call(print, is_method, name, fresh(given), before, self._modes())
 
-    def _note(self, call: Call, given: Arguments, states: list[Any]) -> None:
+    def _note(self, call: Call, given: Arguments, drew: bool) -> None:
         """Note a call that was made, if it can be made again; and what it broke."""
         doc = inspect.getdoc(call.function) or ""
         both = [*shared(call.result, given)] if COPIES.search(doc) else []
@@ -237,15 +237,15 @@ class Watch:
                 f"{call.text}: its docstring promises a copy, and what it returns shares memory "
                 f"with its argument, {shown(both[0])}: a change of one changes the other"
             )
-        if call.seconds < SLOW and self._states() == states:
+        if call.seconds < SLOW and not drew:
             with contextlib.suppress(Opaque):
                 call.after = picture(call.result, private=False)
                 if picture(given) == call.before:
                     self.calls.append(call)
 
-    def _look(self, name: str, states: list[Any]) -> None:
+    def _look(self, name: str, before: list[Any], after: list[Any]) -> None:
         """Notice numbers that a call drew from a global generator."""
-        for word, old, new in zip(("random", "np.random"), states, self._states()):
+        for word, old, new in zip(("random", "np.random"), before, after):
             if old != new and GLOBAL not in self.without:
                 self.broken.append(
                     f"{name} draws from the global generator of {word}: draw from the one that is "
