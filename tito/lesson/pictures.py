@@ -10,6 +10,7 @@ import random
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
+from numbers import Integral
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -176,7 +177,9 @@ def lacks(promise: str, x: Any) -> bool:
     if x is None or not promise:
         return False
     if inner:
-        return lacks(outer, x) or any(lacks(inner, part) for part in x)
+        kind = Integral if inner == "int" else ()  # among others, NumPy's integers will do
+        parts = () if lacks(outer, x) else [part for part in x if not isinstance(part, kind)]
+        return lacks(outer, x) or any(lacks(inner, part) for part in parts)
     if outer == "ndarray" and hasattr(x, "itemsize"):
         return False  # of no axes, NumPy's operations give numbers
     if outer in ("Tensor", "ndarray"):
