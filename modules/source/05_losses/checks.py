@@ -49,6 +49,8 @@ def test_squared_errors_of_known_numbers():
         expect(out.data, wanted, case, cause)
     out = mse_loss(Tensor(prediction), Tensor(target))
     expect(out, 2.375, "the default, the mean over all 6 elements,")
+    out = mse_loss(Tensor([[2.0], [3.0]]), [[0.0], [0.0]], reduction="none")
+    expect(out.data, [[4], [9]], "the losses of a column", "keep the axis of length 1")
 
 
 def test_a_column_against_a_row_is_refused():

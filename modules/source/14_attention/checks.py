@@ -749,6 +749,9 @@ def test_large_scores_do_not_overflow():
     weights = weights_forward(np.array([[0.0, 0], [2000, 0]]), np.eye(2), False)
     case = "the weights of two queries, with the scores [0, 0] and [1414, 0]"
     close(weights, [[0.5, 0.5], [1, 0]], case, "each row has its own largest score")
+    low = weights_forward(np.array([[-3e6], [1.0]]), np.array([[1e6], [1.0]]), True)
+    case = "causal weights for scores of -3e12 and smaller: the first query sees one key, which"
+    close(low, [[1, 0], [1, 0]], f"{case} gets 1", "what is hidden has the score -inf")
     small = weights_forward(np.ones((2, 2), "float32"), np.ones((2, 2), "float32"), True)
     expect(small, [[1, 0], [0.5, 0.5]], "causal weights of float32", near=1e-6, dtype="float32")
     assert found.dtype.name == "float32", f"float32 became {found.dtype}"
@@ -1049,6 +1052,11 @@ def test_large_scores_in_chunks():
         found = chunked_attention(q, k, np.array([[1.0], [2.0], [6.0], [3.0]]), 2)
     cause = "Subtract the running maximum before exp"
     close(found, [[4.0]], "the result for scores of 100 and 900", cause)
+    q, values = np.array([[0.0], [2000.0]]), np.array([[1.0], [3.0]])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = chunked_attention(q, np.array([[1.0], [0.0]]), values, 1)
+    case = "the result of two queries, one with scores of 0 and one with a score of 2000,"
+    close(found, [[2], [1]], case, "each query has its own running maximum")
     x, before = Variable(np.ones((3, 2))), np.ones((3, 2))
     found = chunked_attention(x, x, x, 2)
     assert not found.requires_grad, "chunked_attention should record nothing: use the arrays"
