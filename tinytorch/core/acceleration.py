@@ -1,5 +1,5 @@
 # From modules/source/20_acceleration/acceleration_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 3917e0170c51bbd9
+# checksum: fb1a538b5cb579e2
 """Acceleration: Caches, memory, fusion, batches and processes, each gain measured."""
 
 import math
@@ -89,6 +89,7 @@ def gelu_into(x, out, scratch):
     """GELU (tanh approximation), written into an existing array.
 
     out      ndarray of the same shape and dtype: the result
+    returns  `out`
     """
     c = math.sqrt(2 / math.pi)
     np.multiply(x, x, out=scratch)
@@ -105,6 +106,7 @@ def gelu_fused(x, out, buffers, block=65_536):
     """GELU in blocks of at most `block` elements.
 
     out      contiguous ndarray of the same shape and dtype: the result
+    returns  `out`
 
     >>> gelu_fused(np.array([-1000.0, 0.0, 1000.0]), np.empty(3), Buffers(), block=2).tolist()
     [-0.0, 0.0, 1000.0]
@@ -120,6 +122,9 @@ def gelu_fused(x, out, buffers, block=65_536):
 
 def ladder(variants, rounds, rng=None, clock=time.process_time, tolerance=1e-5):
     """Race variants of one training step, and compare their losses.
+
+    returns    (times, gains): the dict of `race`, and {name: (low, high)}: the variant is low
+               to high times as fast as the one before it in `variants`, by `ratio_interval`
 
     ValueError, with the name of the variant, when one of its losses differs from the loss that
     the first variant had in the same step by more than `tolerance`, or is not a number.
@@ -142,6 +147,8 @@ def ladder(variants, rounds, rng=None, clock=time.process_time, tolerance=1e-5):
 
 def steps_needed(lengths, batch, continuous):
     """The model steps until all requests are served, in the given order.
+
+    returns     int
 
     >>> steps_needed([10, 1, 1, 1, 1, 1], 2, continuous=False)
     12
@@ -166,6 +173,8 @@ def shards(loss, model, x, y, n):
     """The gradient of a batch, computed from the gradients of n shards.
 
     loss     function loss(model, x, y) that returns a Tensor of shape (): a mean over the rows
+    returns  list with one ndarray for each parameter, in the order of model.parameters(): the
+             gradient that gradients_of(loss, model, x, y) returns, up to rounding
     """
     total = [np.zeros_like(p.data) for p in model.parameters()]
     for rows in np.array_split(np.arange(len(x)), min(n, len(x))):
@@ -204,6 +213,7 @@ def move(model, arrays):
 
     arrays   list of ndarrays of the shapes and dtypes of model.parameters(): they get the
              numbers of the parameters, and become their `.data`
+    returns  None
     """
     for p, array in zip(model.parameters(), arrays):
         array[...] = p.data
@@ -250,7 +260,10 @@ class DataParallel:
         self.memory.close()
 
     def backward(self, x, y):
-        """Compute the gradient of the loss of a batch, with all workers at the same time."""
+        """Compute the gradient of the loss of a batch, with all workers at the same time.
+
+        returns  float: the loss of the whole batch, the mean over all rows
+        """
         parts = np.array_split(np.arange(len(x)), min(len(self.workers), len(x)))
         for worker, rows in zip(self.workers, parts):
             worker.send(x[rows], y[rows])

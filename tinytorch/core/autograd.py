@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 5215e0d51e7edbfe
+# checksum: c665bef8a78cb40b
 """Autograd: reverse-mode automatic differentiation of what tensors compute.
 
 What is here, in the order in which to read it:
@@ -120,6 +120,7 @@ def grad(output, gradient, retain_graph=False):
     """The gradients of all leaves that `output` was computed from: the backward pass.
 
     gradient      ndarray or NumPy number of its shape and dtype: the gradient of `output`
+    returns       dict from each leaf to its gradient, an ndarray
     """
     nodes, gradients = topological_order(output)[::-1], {output: gradient}
     while nodes:

@@ -1,5 +1,5 @@
 # From modules/source/01_backprop/backprop_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 5ef615d594bac410
+# checksum: 83baa4192fdbc521
 """Backpropagation: Compute the gradient of a network in one backward pass, and train it."""
 
 import itertools
@@ -19,6 +19,9 @@ __all__ = [
 
 def gradients_by_hand():
     """The gradient at every node of L = ((a*b) + c) * (a + d), at a=2, b=-3, c=10, d=5.
+
+    returns  dict with the keys L, f, g, e, c, d, b, a (e = a*b, f = e + c, g = a + d), and for
+             each the derivative of L with respect to it, a number
 
     >>> gradients_by_hand()["L"]
     1
@@ -86,6 +89,9 @@ def add(a, b):
 def multiply(a, b):
     """a * b, recorded.
 
+    returns  a Value that records "*", the inputs (a, b), and the local gradient for each, as
+             plain floats
+
     >>> multiply(Value(2.0), Value(-5.0))._local_gradients
     (-5.0, 2.0)
     """
@@ -115,7 +121,10 @@ def tanh(x):
 
 
 def propagate(node):
-    """Increase the `grad` of each input of `node` by its local gradient times `node.grad`."""
+    """Increase the `grad` of each input of `node` by its local gradient times `node.grad`.
+
+    returns  None
+    """
     g = node.grad
     # The loop below, written out for two inputs: most nodes have two, and this is faster.
     if len(node._prev) == 2:
@@ -128,7 +137,10 @@ def propagate(node):
 
 
 def topological_order(root):
-    """All Values that `root` was computed from, in an order for backpropagation."""
+    """All Values that `root` was computed from, in an order for backpropagation.
+
+    returns  list of Values, each once: `root` first, and every node before its own inputs
+    """
     seen, stack = set(), [root]
     while stack:
         node = stack.pop()
@@ -139,7 +151,10 @@ def topological_order(root):
 
 
 def backward(root):
-    """Increase the `grad` of every leaf by the derivative of `root` with respect to it."""
+    """Increase the `grad` of every leaf by the derivative of `root` with respect to it.
+
+    returns  None
+    """
     nodes = topological_order(root)
     for node in nodes:
         if node._prev:
@@ -159,7 +174,10 @@ def draw_graph(root):
 
 
 def train_step(loss, parameters, learning_rate):
-    """One step of gradient descent, with the gradient from one backward pass."""
+    """One step of gradient descent, with the gradient from one backward pass.
+
+    returns        float, the loss before the step
+    """
     result = loss()
     for p in parameters:
         p.grad = 0.0
@@ -336,7 +354,10 @@ def forward_order(roots):
 
 
 def forward_mode_derivatives(roots, leaf):
-    """The derivatives of several results with respect to one number, in one pass."""
+    """The derivatives of several results with respect to one number, in one pass.
+
+    returns  list of floats, one per root: its derivative with respect to `leaf`
+    """
     derivatives = {leaf: 1.0}
     for node in forward_order(roots):
         if node is not leaf:

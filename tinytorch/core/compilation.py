@@ -1,5 +1,5 @@
 # From modules/source/21_compilation/compilation_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 291736b7b752a55d
+# checksum: 9d4ac7defd25f2bb
 """Compilation: A training step recorded as a program, simplified, and written as loops in C."""
 
 import numpy as np
@@ -44,7 +44,10 @@ __all__ = [
 
 
 def needed(outputs):
-    """All Nodes that some outputs are computed from, the outputs included."""
+    """All Nodes that some outputs are computed from, the outputs included.
+
+    returns  list of Nodes, each once, sorted by `created`
+    """
     found, stack = set(), [*outputs]
     while stack:
         node = stack.pop()
@@ -63,7 +66,10 @@ class Program(ProgramMethods):
 
 
 def evaluate(program, *arrays):
-    """Run a program, step by step."""
+    """Run a program, step by step.
+
+    returns  list with the value of each output
+    """
     values = dict(zip(program.arguments, arrays))
 
     def value(x):
@@ -78,7 +84,10 @@ class Traced(TracedMethods):
     shares its memory with another Traced array."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
-        """NumPy calls this instead of computing ufunc(*inputs)."""
+        """NumPy calls this instead of computing ufunc(*inputs).
+
+        returns  the result, a new Traced array
+        """
         op = ufunc if method == "__call__" else getattr(ufunc, method)
         result = self.record(op, *inputs, **options)
         if out is None:
@@ -104,7 +113,10 @@ def trace(f, *arrays, weights=()):
 
 
 def straight(program):
-    """The text of a Python function `program`, with one line for each step."""
+    """The text of a Python function `program`, with one line for each step.
+
+    returns  (text, {name: object}): the operations and constants that the text uses, by name
+    """
     names = {a: f"a{n}" for n, a in enumerate(program.arguments)}
     names |= {node: f"t{n}" for n, node in enumerate(program.nodes)}
     objects, lines = {}, []
@@ -127,7 +139,10 @@ def straight(program):
 
 
 def rewrite(program, rule):
-    """A new program, in which rule(node) takes the place of each step."""
+    """A new program, in which rule(node) takes the place of each step.
+
+    returns  Program with the same arguments, and the outputs replaced, too
+    """
     new = {}
 
     def replaced(x):
@@ -235,14 +250,20 @@ BACKENDS = {"numpy": straight_function}
 
 
 def compile(f, model=None, backend="numpy"):
-    """A compiled version of a function."""
+    """A compiled version of a function.
+
+    returns  Compiled: called like f
+    """
     if backend not in BACKENDS:
         raise ValueError(f"backend is {backend!r}; there are {' and '.join(BACKENDS)}")
     return Compiled(f, model, BACKENDS[backend])
 
 
 def bytes_moved(program, groups):
-    """The bytes that the loops of all groups read and write."""
+    """The bytes that the loops of all groups read and write.
+
+    returns  int
+    """
     total = 0
     for group in {id(group): group for group in groups.values()}.values():
         if group[0].op not in VIEWS:
@@ -256,7 +277,10 @@ def bytes_moved(program, groups):
 
 
 def levels(program):
-    """The level of each step."""
+    """The level of each step.
+
+    returns  {Node: int}
+    """
     level = {}
     for node in program.nodes:
         steps = [x for x in only_nodes(node.inputs) if x in level]
@@ -265,7 +289,10 @@ def levels(program):
 
 
 def groups(program):
-    """The group of each step."""
+    """The group of each step.
+
+    returns  {Node: list of the Nodes of its group}
+    """
     level, group = levels(program), {}
     for node in program.nodes:
         group[node] = [node]
@@ -278,7 +305,10 @@ def groups(program):
 
 
 def view_strides(node, strides):
-    """How a step reads the memory of its input, if it needs no copy."""
+    """How a step reads the memory of its input, if it needs no copy.
+
+    returns  the strides of the result, a tuple, if the step is a view of `x`
+    """
     x = node.inputs[0]
     if node.op is np.transpose:
         return tuple([strides[a] for a in node.options["axes"]])
@@ -297,6 +327,10 @@ def view_strides(node, strides):
 
 def plan(arrays):
     """A place for each array in one block of memory.
+
+    returns  (offsets, total): a list with the offset of each array in bytes, in the order of
+             `arrays`, and the size of the block, which is the largest end, offset + size (0
+             without arrays)
 
     >>> plan([(10, 0, 1), (20, 1, 2), (10, 2, 3)])
     ([20, 0, 20], 30)
@@ -320,7 +354,11 @@ def layout_of(program):
 
 
 def arena(program):
-    """A place for each result of a program that must be stored, in one block of memory."""
+    """A place for each result of a program that must be stored, in one block of memory.
+
+    returns  ({Node: offset in bytes}, the bytes of the block), for each Node in
+             layout_of(program).stored
+    """
     layout = layout_of(program)
     time = {node: t for t, group in enumerate(layout.order) for node in group}
     last = {}
@@ -341,7 +379,11 @@ class Loops(LoopMethods):
         super().__init__(layout_of(program), *arena(program), language)
 
     def nest(self, group):
-        """The lines that compute a group of elementwise steps and reductions."""
+        """The lines that compute a group of elementwise steps and reductions.
+
+        returns  list of lines: for each reduction the loops that set its totals to
+                 START[node.op]
+        """
         shape, start, body = loop_shape(group[0]), [], []
         for node in group:
             values = [self.read(x, shape, group) for x in node.inputs]

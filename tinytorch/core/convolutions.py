@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 2ce909775e832340
+# checksum: dc221fb8d5e6e73e
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -37,6 +37,8 @@ __all__ = [
 
 def output_size(length, kernel_size, stride=1, padding=0):
     """The number of positions of a kernel along one axis.
+
+    returns      an int, 1 or more
 
     Raises ValueError, with all four numbers in its message, if the kernel is longer than the
     padded input.
@@ -385,6 +387,8 @@ class AvgPool2d(MaxPool2d):
 def receptive_field(layers):
     """The size of the receptive field of one number after a stack of layers, along one axis.
 
+    returns  an int: the number of pixels from the first to the last
+
     >>> receptive_field([(5, 1), (2, 2), (3, 1)])
     10
     """
@@ -400,6 +404,8 @@ def conv2d_flops(images, weights, stride=1, padding=0):
 
     images   shape (batch, channels, height, width)
     weights  shape (out channels, channels, kernel height, kernel width)
+    returns  an int, in FLOPs: 2 for each product of a weight and a pixel (or padding), one
+             multiplication and one addition
 
     >>> conv2d_flops((32, 1, 28, 28), (8, 1, 5, 5))
     7372800

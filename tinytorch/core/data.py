@@ -1,5 +1,5 @@
 # From modules/source/09_data/data_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: a9771e5b82951311
+# checksum: c646ecbc4c2e9e7e
 """Data: Real images, split, shuffled, batched, standardized and augmented."""
 
 import math
@@ -75,6 +75,8 @@ def digits(split="train"):
     """Handwritten digits, 8 x 8 pixels, values from 0 to 1: 1,438 for training, 359 for
     testing. Needs no network.
 
+    returns  TensorDataset of float32 images (n, 1, 8, 8) and int64 labels (n,)
+
     >>> len(digits("train")), len(digits("test"))
     (1438, 359)
     """
@@ -107,6 +109,8 @@ class Subset(Dataset):
 def random_split(dataset, lengths, rng=None):
     """Divide a dataset at random; each example goes to exactly one part.
 
+    returns  list of Subsets, in the order of `lengths`
+
     >>> [len(part) for part in random_split(range(10), [0.75, 0.25])]
     [8, 2]
     """
@@ -119,6 +123,7 @@ def stratified_split(labels, fraction, rng=None):
     """Hold out the same fraction of each class, drawn at random.
 
     labels    array of shape (n,): the class of each example
+    returns   (kept, held_out): two arrays of indices, each in increasing order
     """
     labels = np.asarray(labels)
     rng, held_out = generator(rng), []
@@ -144,6 +149,7 @@ def batches(order, batch_size, drop_last=False):
     """Cut the indices of an epoch into batches.
 
     order       array of shape (n,): indices
+    returns     list of arrays: consecutive pieces of `order`, each of length batch_size
 
     >>> batches(np.array([4, 2, 0, 3, 1]), 2)
     [array([4, 2]), array([0, 3]), array([1])]
@@ -154,6 +160,8 @@ def batches(order, batch_size, drop_last=False):
 
 def collate(samples):
     """Combine several examples into one batch.
+
+    returns  for tuples, a tuple with the collated batch of each member
 
     Raises ValueError, with the shapes in its message, when the shapes differ.
     """
@@ -350,6 +358,8 @@ IDX_DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 def parse_idx(data):
     """The array in the bytes of an IDX file.
 
+    returns  a new ndarray in the machine's own byte order
+
     Raises ValueError when `data` is not an IDX file.
 
     >>> parse_idx(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 5, 6, 255]))
@@ -391,7 +401,10 @@ def cifar10(split="train"):
 
 
 def enqueue(items, put):
-    """Put all items into a queue, then the end or the error; stop when the queue is closed."""
+    """Put all items into a queue, then the end or the error; stop when the queue is closed.
+
+    returns  None
+    """
     try:
         for item in items:
             if not put("item", item):
@@ -403,6 +416,8 @@ def enqueue(items, put):
 
 def prefetch(items, ahead=2):
     """The same items in the same order, prepared by a thread in advance.
+
+    returns  a generator
 
     >>> list(prefetch("abc"))
     ['a', 'b', 'c']

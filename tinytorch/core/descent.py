@@ -1,5 +1,5 @@
 # From modules/source/00_descent/descent_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 8169aad5c84f450f
+# checksum: 18bf8322925601c1
 """Gradient descent: Train a line and then a neural network in plain Python."""
 
 import math
@@ -9,6 +9,8 @@ __all__ = ["predict", "mean_squared_error", "numerical_gradient", "step", "train
 
 def predict(parameters, inputs):
     """The output of a linear model: each input times its weight, plus the bias.
+
+    returns     float
 
     >>> predict([2.0, 0.5], [3.0])
     6.5
@@ -22,6 +24,8 @@ def predict(parameters, inputs):
 def mean_squared_error(model, parameters, examples):
     """How wrong a model is: the mean of (output - target) squared.
 
+    returns     float, at least 0
+
     >>> mean_squared_error(predict, [1.0, 0.0], [([1.0], 3.0), ([2.0], 2.0)])
     2.0
     """
@@ -33,6 +37,8 @@ def mean_squared_error(model, parameters, examples):
 
 def numerical_gradient(f, numbers, h=1e-5):
     """The gradient of f at the given numbers, estimated by central differences.
+
+    returns  list of floats, one partial derivative per number
 
     >>> [round(d, 6) for d in numerical_gradient(lambda n: n[0] * n[1], [2.0, 7.0])]
     [7.0, 2.0]
@@ -49,6 +55,8 @@ def numerical_gradient(f, numbers, h=1e-5):
 def step(parameters, gradient, learning_rate):
     """Move each parameter against its derivative.
 
+    returns        a new list: each parameter minus learning_rate times its derivative
+
     >>> step([1.0, 5.0], [2.0, -4.0], 0.5)
     [0.0, 7.0]
     """
@@ -57,6 +65,9 @@ def step(parameters, gradient, learning_rate):
 
 def train(loss, parameters, learning_rate, steps):
     """Change the parameters by gradient descent.
+
+    returns        list with `steps + 1` entries, each a list of parameters: first the start,
+                   then the parameters after each step
 
     >>> [round(p[0], 3) for p in train(lambda p: p[0] ** 2, [8.0], 0.25, 3)]
     [8.0, 4.0, 2.0, 1.0]
@@ -76,6 +87,9 @@ def network(parameters, inputs):
 
 def seconds_per_step(seconds_per_loss, count, larger_count):
     """How long one step with central differences takes for a larger model.
+
+    returns           float: the seconds of one step of the larger model, which computes its
+                      loss twice for each of its parameters
 
     >>> seconds_per_step(0.5, 10, 100)
     1000.0

@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: d6c8e4b2d76b83a7
+# checksum: a6c4e519b5aa4e45
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -37,6 +37,7 @@ def probabilities(counts, smoothing=1.0):
     """Turn counts into probabilities of the next token, with additive smoothing.
 
     counts     array of shape (V, V), numbers >= 0
+    returns    float64 array (V, V)
     """
     check_number("smoothing", smoothing, 0)
     counts = np.asarray(counts) + float(smoothing)
@@ -44,7 +45,10 @@ def probabilities(counts, smoothing=1.0):
 
 
 def sample_bigram(P, start, stop, rng):
-    """Draw tokens one after another, each from the row of the token before it."""
+    """Draw tokens one after another, each from the row of the token before it.
+
+    returns  list of int: the tokens drawn before `stop`, without `start` and `stop`
+    """
     drawn, token = [], start
     while True:
         token = int(rng.choice(len(P), p=P[token]))
@@ -55,6 +59,8 @@ def sample_bigram(P, start, stop, rng):
 
 def bits_per_character(nats, characters):
     """Bits per character of a text.
+
+    returns     float
 
     >>> bits_per_character(4 * math.log(2), 8)
     0.5
@@ -76,7 +82,10 @@ def windows(ids, context):
 
 
 def name_windows(names, context, end):
-    """The windows of many short texts. No window contains parts of two texts."""
+    """The windows of many short texts. No window contains parts of two texts.
+
+    returns  x, y as from `windows`, with len(text) + 1 windows for each text, in order
+    """
     pairs = [windows([end] * context + list(name) + [end], context) for name in names]
     return np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pairs])
 
@@ -85,6 +94,7 @@ def embedding_forward(weight, ids):
     """The rows of a table.
 
     ids      int ndarray of any shape (...)
+    returns  ndarray (..., D): the row of `weight` for each id
 
     Raises IndexError if an id is negative, or V or more.
     """
@@ -112,12 +122,17 @@ def embedding(ids, weight):
 
     ids      ints: nested lists, an array or a Tensor of any shape (...); TypeError for floats,
              IndexError for ids that have no row
+    returns  Tensor (..., D)
     """
     return apply(embedding_forward, as_float_tensor(weight), ids=as_ids(ids))
 
 
 def embedding_gradient(g, out, weight, ids):
-    """The gradient of the table, given the gradient of the rows that were looked up."""
+    """The gradient of the table, given the gradient of the rows that were looked up.
+
+    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[k] for
+             all positions k with ids[k] == i
+    """
     one_hot = (ids.reshape(-1, 1) == np.arange(len(weight))).astype(g.dtype)
     return one_hot.T @ g.reshape(-1, weight.shape[1])
 
@@ -163,6 +178,8 @@ class WindowModel(Module):
 def nearest(weight, id, k):
     """The tokens whose vectors have the smallest angle to the vector of one token.
 
+    returns  int array (k,), the most similar first
+
     >>> nearest(np.array([[1.0, 0.0], [0.0, 1.0], [9.0, 1.0], [-1.0, 0.0]]), 0, 2)
     array([2, 1])
     """
@@ -175,7 +192,10 @@ def nearest(weight, id, k):
 
 
 def rnn_step(x, h, w, u, b):
-    """One step of a recurrent network: tanh(x w + h u + b)."""
+    """One step of a recurrent network: tanh(x w + h u + b).
+
+    returns  Tensor (B, N): the hidden state after it
+    """
     return (x @ w + h @ u + b).tanh()
 
 
@@ -190,7 +210,10 @@ class RecurrentModel(Module):
         self.head = Dense(hidden, vocab_size)
 
     def forward(self, ids, h=None):
-        """Run over T tokens."""
+        """Run over T tokens.
+
+        returns  logits for the token after each of the T tokens, a Tensor (B, T, V)
+        """
         x = self.embedding(ids)
         if h is None:
             h = Tensor(np.zeros((x.shape[0], self.b.shape[0]), np.float32))
@@ -204,6 +227,8 @@ class RecurrentModel(Module):
 def witten_bell(lower, count, total, distinct):
     """Witten-Bell smoothing: combine how often a token followed its context with the
     probability that shorter contexts give it.
+
+    returns   float array: (count + distinct * lower) / (total + distinct)
 
     >>> witten_bell(np.array([0.5, 0.5]), np.array([3, 1]), 4, 2)
     array([0.66666667, 0.33333333])
@@ -226,7 +251,10 @@ class NGram:
         return self
 
     def log_probability(self, ids):
-        """The logarithm (base e) of the probability of each token, given the tokens before it."""
+        """The logarithm (base e) of the probability of each token, given the tokens before it.
+
+        returns  float64 array (n,)
+        """
         ids = as_ids(ids, self.vocab_size)
         p = np.full(len(ids), 1 / self.vocab_size)
         for counts in self.counts:
@@ -235,7 +263,10 @@ class NGram:
         return np.log(p)
 
     def next(self, ids):
-        """The probabilities of the token that follows `ids`."""
+        """The probabilities of the token that follows `ids`.
+
+        returns  float64 array (V,)
+        """
         ids = as_ids(ids, self.vocab_size)
         p = np.full(self.vocab_size, 1 / self.vocab_size)
         for counts in self.counts:

@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: d90486d9c090c34f
+# checksum: 4ef5028ba909acde
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import math
@@ -278,6 +278,8 @@ def cached_logits(model, ids, cache):
 def cache_bytes(layers, batch, heads, context, size, dtype=np.float32):
     """The bytes of the keys and values of a KVCache with these settings; no array is made.
 
+    returns  int
+
     >>> cache_bytes(layers=2, batch=1, heads=4, context=64, size=16)
     65536
     """
@@ -288,6 +290,7 @@ def slide(cache, n):
     """Drop the oldest n tokens of every layer of a KVCache; changes it in place.
 
     n        int from 0 to `cache.length`, else ValueError with both numbers
+    returns  None
     """
     if not 0 <= n <= cache.length:
         raise ValueError(f"cannot drop {n} of {cache.length} tokens")
@@ -303,6 +306,7 @@ def accept(p, q, token, rng=None):
 
     p        array of shape (V,): the probabilities of the large model
     q        array of shape (V,): the probabilities of the draft model
+    returns  (bool, int): (True, token) with the probability min(1, p[token] / q[token])
 
     >>> accept([0.0, 1.0], [1.0, 0.0], 0, rng=0)
     (False, 1)
@@ -321,6 +325,7 @@ def verified(p, q, tokens, rng=None):
     p        array of shape (m + 1, V), the large model's probabilities: p[i] for the drafted
              token number i, p[m] for the token after the draft
     q        array of shape (m, V), the draft model's probabilities for the drafted tokens
+    returns  list of Python ints, 1 to m + 1
     """
     rng, out = generator(rng), []
     for i, token in enumerate(tokens):

@@ -1,5 +1,5 @@
 # From modules/source/18_interpretability/interpretability_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 231bd9b469bd63e3
+# checksum: ecb89335a1156406
 """Interpretability: Open a trained model, change one thing, and see what breaks."""
 
 import contextlib
@@ -291,6 +291,7 @@ def probe_accuracy(train, labels, test, test_labels):
 
     train, labels      arrays of shapes (n, D) and (n,): the vectors to fit, and bools (or 0, 1)
     test, test_labels  arrays of shapes (m, D) and (m,): the vectors to measure
+    returns            float: the share of test vectors for which the probe is right
     """
     a, b = (np.hstack([x, np.ones((len(x), 1))]) for x in (train, test))
     weights = np.linalg.lstsq(a, 2.0 * labels - 1, rcond=None)[0]
@@ -298,7 +299,10 @@ def probe_accuracy(train, labels, test, test_labels):
 
 
 def probe(train, labels, test, test_labels, rng, groups=None):
-    """The accuracy of a linear probe, and of the same probe on a control task."""
+    """The accuracy of a linear probe, and of the same probe on a control task.
+
+    returns  (accuracy, control accuracy), two floats
+    """
     accuracy = probe_accuracy(train, labels, test, test_labels)
     if groups is None:
         control = rng.permutation(labels), rng.permutation(test_labels)

@@ -1,5 +1,5 @@
 # From modules/source/22_kernels/kernels_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 9bc50c423dac711f
+# checksum: 0d1cc695a0924897
 """Kernels: What a GPU does with ten thousand threads: blocks, barriers, tiles and WGSL."""
 
 import math
@@ -57,6 +57,8 @@ def add_row(block, thread, x, bias, out):
 def transactions(addresses, itemsize=4):
     """How many pieces of 128 bytes the memory moves for one instruction of a warp.
 
+    returns    int
+
     >>> transactions(range(32)), transactions(range(0, 2048, 64))
     (1, 32)
     """
@@ -65,6 +67,8 @@ def transactions(addresses, itemsize=4):
 
 def bank_conflicts(addresses):
     """How many steps more than one the shared memory needs for one instruction of a warp.
+
+    returns    int
 
     >>> bank_conflicts(range(32)), bank_conflicts(range(0, 64, 2)), bank_conflicts([5] * 32)
     (0, 1, 0)
@@ -75,6 +79,8 @@ def bank_conflicts(addresses):
 
 def races(accesses):
     """The addresses for which the threads of a block race.
+
+    returns   set of addresses which at least two threads use, and at least one of them writes
 
     >>> sorted(races([(0, 5, True), (1, 5, False), (0, 6, False), (1, 6, False), (2, 7, True)]))
     [5]
@@ -251,14 +257,20 @@ class Compiler(Translator):
     """A compiler from kernels to WGSL."""
 
     def promote(self, parts):
-        """Expressions that are used together, all of one type."""
+        """Expressions that are used together, all of one type.
+
+        returns  (texts, type): a list of texts, and their type
+        """
         types = {kind for _, kind in parts}
         if len(types) == 1:
             return [text for text, _ in parts], types.pop()
         return [text if kind == "f32" else f"f32({text})" for text, kind in parts], "f32"
 
     def address(self, index, shape):
-        """The place of an element in memory."""
+        """The place of an element in memory.
+
+        returns  text: an expression for the index times the strides, in brackets where needed
+        """
         text = ""
         for node, n in zip(index, shape):
             part, kind = self.translate(node)
@@ -268,7 +280,10 @@ class Compiler(Translator):
         return text
 
     def compare(self, node):
-        """A comparison, such as a < b or the chain 0 <= i < n."""
+        """A comparison, such as a < b or the chain 0 <= i < n.
+
+        returns  (text, "bool")
+        """
         parts = [self.translate(part) for part in (node.left, *node.comparators)]
         tests = []
         for a, op, b in zip(parts, node.ops, parts[1:]):
@@ -277,7 +292,11 @@ class Compiler(Translator):
         return f"({' && '.join(tests)})", "bool"
 
     def select(self, node):
-        """A choice between two values, such as a[i] if i < n else 0.0."""
+        """A choice between two values, such as a[i] if i < n else 0.0.
+
+        returns  (text, type): select(value if false, value if true, test), both values of one
+                 type
+        """
         values = [self.translate(node.body), self.translate(node.orelse)]
         (yes, no), kind = self.promote(values)
         return f"select({no}, {yes}, {self.translate(node.test)[0]})", kind
@@ -295,5 +314,8 @@ def compiled(kernel, block, *arguments):
 
 
 def predicted(report, machine, flops=0):
-    """The shortest time in which a GPU can run a kernel, by the roofline model."""
+    """The shortest time in which a GPU can run a kernel, by the roofline model.
+
+    returns  (seconds, limit) as `roofline` returns them: a float, and "memory" or "arithmetic"
+    """
     return roofline(flops, 128 * report.transactions, machine)

@@ -1,5 +1,5 @@
 # From modules/source/04_layers/layers_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 99cd80f2f8d7ab1f
+# checksum: 8ecfee8907f65b13
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -57,6 +57,7 @@ def xavier_uniform(fan_in, fan_out, rng=None, shape=None):
     2 / (fan_in + fan_out): for layers with tanh, sigmoid or no activation function.
 
     shape    shape of the result
+    returns  float32 ndarray
 
     >>> bool(np.abs(xavier_uniform(4, 2)).max() <= 1)
     True
@@ -71,6 +72,7 @@ def he_normal(fan_in, fan_out, rng=None, shape=None):
     relu and similar functions.
 
     shape    shape of the result
+    returns  float32 ndarray
 
     >>> he_normal(27, 8, shape=(8, 3, 3, 3)).shape  # a convolution (lesson 10): 27 = 3 * 3 * 3
     (8, 3, 3, 3)
@@ -241,6 +243,9 @@ class Flatten(Module):
 def named_children(thing):
     """The objects that `thing` holds directly, in order.
 
+    returns  list of (name, child), each name a str: the attributes of a Module, the items of a
+             dict, the elements of a list or tuple, named by their index
+
     >>> named_children(["a", 5])
     [('0', 'a'), ('1', 5)]
     """
@@ -255,6 +260,8 @@ def named_children(thing):
 
 def traverse(thing, path="", seen=None):
     """Every Module and every Tensor in `thing`, itself included, at any depth.
+
+    returns  list of (path, Module or Tensor)
 
     >>> traverse({"a": [Tensor(1), Tensor(2)]})
     [('a.0', Tensor(1.)), ('a.1', Tensor(2.))]
@@ -273,6 +280,8 @@ def named_parameters(module):
     """The parameters: the tensors that require a gradient and are not the result of an
     operation (their `creator` is None).
 
+    returns  list of (name, Tensor), with the paths and in the order of `traverse`
+
     >>> named_parameters([Variable(1), Tensor(2)])
     [('0', Tensor(1., requires_grad=True))]
     """
@@ -283,6 +292,8 @@ def named_parameters(module):
 def state_dict(module):
     """A copy of all parameters and buffers: of every Tensor of `module` whose creator is None.
 
+    returns  dict of {name: ndarray}
+
     >>> state_dict(Dense(1, 3, bias=False))["weights"].shape
     (1, 3)
     """
@@ -292,6 +303,8 @@ def state_dict(module):
 
 def incompatible_keys(module, state):
     """Why `state` does not fit `module`: one message for each key with a problem.
+
+    returns  list of str, empty when all keys fit
 
     >>> incompatible_keys(Dense(1, 3, bias=False), {"weights": [[1, 2, 3]]})
     []
@@ -309,6 +322,8 @@ def incompatible_keys(module, state):
 def load_state_dict(module, state):
     """Copy the arrays of `state` into the arrays of the tensors in `module`.
 
+    returns  None
+
     Raises ValueError with the messages of `incompatible_keys` if there are any, and TypeError
     if floating-point numbers would have to become integers.
     """
@@ -325,7 +340,10 @@ def load_state_dict(module, state):
 
 
 def set_training(module, mode):
-    """Set the attribute `training` of `module` and of all its submodules to `mode`."""
+    """Set the attribute `training` of `module` and of all its submodules to `mode`.
+
+    returns  None
+    """
     for _, part in traverse(module):
         if isinstance(part, Module):
             part.training = mode

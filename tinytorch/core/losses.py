@@ -1,5 +1,5 @@
 # From modules/source/05_losses/losses_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 0c5ab4b961831eb8
+# checksum: 3bd96a64bad7032f
 """Losses: Mean squared error and cross-entropy, correct for logits of any size."""
 
 import numpy as np
@@ -26,6 +26,7 @@ def as_target(prediction, target):
     """`target` as an array that can be compared with `prediction` elementwise.
 
     target      Tensor, array, nested lists or a number, of exactly the prediction's shape
+    returns     a new ndarray with the prediction's dtype, which shares no memory with `target`
 
     Raises ValueError when the shapes differ, even if they would broadcast.
 
@@ -165,6 +166,7 @@ def check_labels(labels, shape):
 
     labels   ndarray of integers of any width, of shape shape[:-1] (() for a single number)
     shape    the logits' shape, (..., classes)
+    returns  None
     """
     bad = (labels < 0) | (labels >= shape[-1])
     if bad.any():

@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 4d5a7452ccc549fe
+# checksum: 3d769542d9a07c96
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -23,6 +23,8 @@ def spread(model, x):
     """The standard deviation of the output of each layer of a network.
 
     x        the input, a Tensor of shape (B, ...)
+    returns  list of floats, one for each layer in order: the standard deviation of all numbers
+             in its output
 
     >>> spread([lambda x: x * 3, lambda x: x - 5], Tensor([[-1.0, 1.0]]))
     [3.0, 3.0]
@@ -68,6 +70,8 @@ def layer_norm_rule(g, out, x, weight, bias, eps, saved):
     """The gradients of the three inputs of layer_norm_forward.
 
     g        ndarray of shape (..., D): the upstream gradient
+    returns  three ndarrays, in a list or tuple: the gradients of x (..., D), weight (D,) and
+             bias (D,)
     """
     normal = saved["normalized"]
     h = g * weight
@@ -126,6 +130,7 @@ def running(old, new, momentum):
     """An exponential moving average: `old`, moved towards `new` by the fraction `momentum`.
 
     new       ndarray or number of the same shape: the latest value
+    returns   the new average
 
     >>> running(0.0, 10.0, momentum=0.1)
     1.0

@@ -1,5 +1,5 @@
 # From modules/source/25_olympics/olympics_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: bc82addecc028c5e
+# checksum: 27f467688f2414af
 """Olympics: A referee for models: Pareto fronts, Wilson intervals, results you can verify."""
 
 import hashlib
@@ -25,6 +25,8 @@ __all__ = [
 def dominates(a, b, lower):
     """Whether `a` is at least as good as `b` in every goal and better in at least one.
 
+    returns  bool
+
     >>> dominates((351, 3454), (346, 9640), lower=(False, True))
     True
     """
@@ -36,6 +38,8 @@ def dominates(a, b, lower):
 def front(points, lower):
     """The names of the points on the Pareto front.
 
+    returns  list of names, in the order of `points`
+
     >>> front({"a": (3, 10), "b": (2, 20), "c": (1, 5)}, lower=(False, True))
     ['a', 'c']
     """
@@ -45,6 +49,8 @@ def front(points, lower):
 
 def accuracy_interval(right, n, level=0.95):
     """The Wilson interval for the share of right answers.
+
+    returns  (low, high), two floats from 0 to 1
 
     ValueError with both numbers when `right` is not between 0 and `n`.
     """
@@ -63,6 +69,9 @@ def accuracy_interval(right, n, level=0.95):
 def shared_ranks(intervals):
     """Ranks of entries: 1 for all entries with no other interval wholly above their own.
 
+    returns    dict {name: 1 + number of intervals that lie wholly above this one}, in the order
+               of `intervals`
+
     >>> shared_ranks({"a": (0.90, 0.95), "b": (0.94, 0.98), "c": (0.5, 0.8)})
     {'a': 1, 'b': 1, 'c': 3}
     """
@@ -73,6 +82,8 @@ def shared_ranks(intervals):
 def bytes_of(weights):
     """The bytes of all arrays of an entry, scales included.
 
+    returns  int
+
     >>> bytes_of({"w": np.zeros((3, 4), "int8"), "w:scale": np.ones(4, "float16")})
     20
     """
@@ -81,6 +92,8 @@ def bytes_of(weights):
 
 def digest_of(weights):
     """The SHA-256 digest of arrays.
+
+    returns  str of 64 hexadecimal digits
 
     >>> digest_of({"w": np.zeros(3)}) == digest_of({"w": np.zeros(3, "float32")})
     False
@@ -94,6 +107,8 @@ def digest_of(weights):
 
 def read_arrays(file, most=1_000_000):
     """The arrays in an .npz file that another person made.
+
+    returns  dict {name: array}
 
     ValueError when the stated sizes of the files in the archive add up to more than `most`.
     ValueError for arrays of Python objects: no pickle is opened.
@@ -109,6 +124,8 @@ def read_arrays(file, most=1_000_000):
 
 def model_of(build, weights):
     """The model of an entry, in evaluation mode.
+
+    returns  the Module with these weights
 
     ValueError with the name of the array when a decoded array contains nan or infinity.
     ValueError of `load_state_dict` when names or shapes do not fit the model.
@@ -158,6 +175,8 @@ def work_of(model, x):
     """The scores of a model, and the work that they took.
 
     x        array of shape (n, features)
+    returns  (scores, flops, moved): the ndarray of the model's result, and two ints, the sums
+             of FLOPs and of bytes over all rows of a `Profile` of the model
     """
     with no_grad(), Profile(model) as profile:
         scores = model(Tensor(x)).data
@@ -169,6 +188,7 @@ def right_answers(scores, labels):
 
     scores   array of shape (n, classes)
     labels   int array of shape (n,)
+    returns  int, of Python
 
     ValueError with the shape of `scores` when it does not have one row for each label and two
     axes. ValueError with the word finite in it when a score is nan or infinite.
@@ -184,7 +204,10 @@ def right_answers(scores, labels):
 
 
 def broken_limits(row, limits):
-    """The names of the limits that a result does not keep."""
+    """The names of the limits that a result does not keep.
+
+    returns  list of names, in the order of `limits`
+    """
     values = row | {"accuracy": row["right"] / row["n"]}
     return [name for name, limit in limits.items()
             if (values[name] < limit if name == "accuracy" else values[name] > limit)]
@@ -195,6 +218,15 @@ def judge(entry, event, x, labels, limits):
 
     x        array of shape (n, features), n >= 1
     labels   int array of shape (n,)
+    returns  dict with the keys
+             "entry", "event"   the two names
+             "digest", "bytes"  of the entry's arrays
+             "flops", "right"   ints, by `work_of` and `right_answers`
+             "n"                int: the number of labels
+             "interval"         list [low, high] of `accuracy_interval`
+             "valid"            bool: whether the entry worked and no limit is broken
+             "reason"           "" if it is valid, otherwise a text with the names of all broken
+                                limits, or with the message of the error
     """
     row = {"entry": entry.name, "event": event, "digest": entry.digest, "bytes": entry.nbytes,
            "flops": 0, "right": 0, "n": len(labels), "interval": [0.0, 0.0], "valid": False}
@@ -236,6 +268,8 @@ class Report:
 def referee(entries, events):
     """Judge every entry in every event.
 
+    returns  Report with one row for each entry and event
+
     ValueError with the name when two entries have the same name.
     """
     names = [entry.name for entry in entries]
@@ -249,6 +283,10 @@ def referee(entries, events):
 def verify(report, entries, events):
     """The results in a report that are not true.
 
+    returns  list of (entry name, event name), each at most once: of rows that differ in any key
+             from those that `referee` computes, of rows that are missing, that occur more than
+             once, or that belong to no entry or event
+
     >>> verify(Report([]), [], {})
     []
     """
@@ -260,7 +298,10 @@ def verify(report, entries, events):
 
 
 def leaderboard(reports):
-    """Reports of several days merged into one."""
+    """Reports of several days merged into one.
+
+    returns  Report
+    """
     rows = [row for report in reports for row in report.rows]
     newest = {row["entry"]: row["digest"] for row in rows}
     last = {(row["entry"], row["event"]): row for row in rows

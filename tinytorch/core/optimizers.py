@@ -1,5 +1,5 @@
 # From modules/source/07_optimizers/optimizers_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 43920712725350a6
+# checksum: 4c35f641abb1ae03
 """Optimizers: From the gradient to better weights, with SGD, momentum and AdamW."""
 
 import copy
@@ -32,6 +32,7 @@ def sgd_update(w, g, lr):
     """One step of gradient descent, in place.
 
     g        ndarray of the same shape and dtype: the gradient of the loss
+    returns  None
     """
     w -= lr * g
 
@@ -40,6 +41,7 @@ def momentum_update(velocity, g, momentum, nesterov=False):
     """Add a gradient to the velocity, and return the direction of this step.
 
     g         ndarray of the same shape and dtype: the gradient
+    returns   ndarray, to be multiplied by the learning rate
     """
     velocity *= momentum
     velocity += g
@@ -48,6 +50,8 @@ def momentum_update(velocity, g, momentum, nesterov=False):
 
 def param_groups(params, defaults):
     """The parameters as a list of groups, each a dict with all of its options.
+
+    returns   list of new dicts with "params", a list, and every option
 
     Raises ValueError with the word "parameters" when `params` is empty.
     """
@@ -139,6 +143,7 @@ def update_moments(m, v, g, beta1, beta2):
     """Add a new gradient to the two running averages of Adam, in place.
 
     g        ndarray of the same shape and dtype: the gradient
+    returns  None
     """
     m *= beta1
     m += (1 - beta1) * g
@@ -149,6 +154,8 @@ def update_moments(m, v, g, beta1, beta2):
 def adam_direction(m, v, step, betas, eps):
     """The direction of an Adam step: the corrected first moment divided by the square root of
     the corrected second moment.
+
+    returns  a new ndarray of the same dtype, to be multiplied by the learning rate
 
     >>> adam_direction(np.array([0.5]), np.array([0.4]), 1, (0.9, 0.999), 0.0)
     array([0.25])
@@ -193,7 +200,10 @@ class AdamW(Adam):
 
 
 def clip_grad_norm_(parameters, max_norm):
-    """Scale all gradients by one factor, so that their common norm is at most `max_norm`."""
+    """Scale all gradients by one factor, so that their common norm is at most `max_norm`.
+
+    returns     the norm before clipping, a float
+    """
     parameters = [parameters] if isinstance(parameters, Tensor) else parameters
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = math.hypot(*[float(np.linalg.norm(g.astype("float64"))) for g in gradients])
@@ -223,6 +233,8 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
     """The factor of the learning rate in one step: linear warm-up, then half a cosine, then
     constant. For `LambdaLR`.
 
+    returns  float between 0 and 1
+
     >>> [round(warmup_cosine(step, 3, 7, 0.2), 2) for step in range(9)]
     [0.25, 0.5, 0.75, 1.0, 0.88, 0.6, 0.32, 0.2, 0.2]
     """
@@ -234,6 +246,9 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
 
 def optimizer_state(optimizer):
     """A copy of everything that an optimizer's next steps depend on: plain arrays and numbers.
+
+    returns    {"state": {number: {"step": n, name: ndarray}}, "param_groups": [{"params":
+               [number], option: value}]} The parameters are numbered from 0 through all groups
 
     >>> optimizer_state(SGD([Tensor([1.0])], lr=0.5))["param_groups"]
     [{'lr': 0.5, 'momentum': 0.0, 'weight_decay': 0.0, 'nesterov': False, 'params': [0]}]

@@ -1,5 +1,5 @@
 # From modules/source/19_profiling/profiling_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: f3770a5898da6848
+# checksum: 37864cdb5482d560
 """Profiling: How long a program takes, how much work it does, and how certain both numbers are."""
 
 import math
@@ -45,6 +45,8 @@ RESAMPLES = 1000
 def median_interval(times, level=0.95, rng=None):
     """A confidence interval for the median, by the bootstrap.
 
+    returns  (low, high), two floats
+
     >>> median_interval([10, 10, 10, 11, 90], rng=0)
     (10.0, 90.0)
     """
@@ -76,6 +78,8 @@ def ratio_interval(a, b, level=0.95, rng=None):
     """A confidence interval for how many times as long `a` takes as `b`.
 
     a, b     arrays or lists of shape (rounds,): times of two functions in the same rounds
+    returns  (low, high), two floats: the interval for the median of the paired ratios a[i] /
+             b[i], by the bootstrap
 
     ValueError with both shapes when a and b differ in shape.
 
@@ -141,6 +145,7 @@ def bytes_of(op, *shapes, itemsize=4, **options):
     """The bytes that an operation has to read and write at least, computed from shapes alone.
 
     shapes    the shapes of all its inputs, a bias included
+    returns   int: the bytes of all inputs and of the result, each counted once
 
     >>> bytes_of("add", (10, 100), (100,))
     8400
@@ -161,6 +166,7 @@ def machine(n=512, megabytes=64, repeat=10, clock=time.perf_counter):
     """Measure this computer.
 
     n          int: multiply matrices of shape (n, n) of float32, 2 n^3 FLOPs
+    returns    Machine
     """
     a = np.ones((n, n), np.float32)
     source = np.ones(megabytes * 250_000, np.float32)
@@ -172,6 +178,9 @@ def machine(n=512, megabytes=64, repeat=10, clock=time.perf_counter):
 
 def roofline(flops, bytes, machine):
     """The shortest time in which a machine can do this work, and what it waits for.
+
+    returns  (seconds, limit): a float, and "memory" when moving the bytes takes longer than the
+             arithmetic, else "arithmetic"
 
     >>> roofline(flops=600, bytes=100, machine=Machine(200.0, 50.0))
     (3.0, 'arithmetic')
@@ -257,7 +266,10 @@ class Profile(OperationProfile):
         return super().__enter__()
 
     def wrapped(self, path, forward):
-        """A function that calls `forward` while `path` is the last element of `self.path`."""
+        """A function that calls `forward` while `path` is the last element of `self.path`.
+
+        returns  a function with the same arguments and result as `forward`
+        """
         def wrapper(*inputs, **options):
             self.path.append(path)
             try:
@@ -277,6 +289,8 @@ class Profile(OperationProfile):
 def peak_bytes(f):
     """The most memory that is in use at one time while f() runs.
 
+    returns  int: bytes, without the memory that was in use before
+
     >>> peak_bytes(lambda: np.zeros(1_000_000, "float32").sum()) // 1_000_000
     4
     """
@@ -289,7 +303,10 @@ def peak_bytes(f):
 
 
 def kept_arrays(tensor):
-    """The arrays that stay in memory as long as a result exists, each memory once."""
+    """The arrays that stay in memory as long as a result exists, each memory once.
+
+    returns  dict {id(array): (name, array)}
+    """
     kept = {}
     for node in topological_order(tensor):
         creator = node.creator
@@ -314,6 +331,8 @@ def kept_bytes(tensor):
 def amdahl(share, speedup):
     """How many times as fast a program becomes when one part of it becomes faster.
 
+    returns  float
+
     ValueError with the share when it is not between 0 and 1.
 
     >>> round(amdahl(0.9, 10), 2)
@@ -326,7 +345,10 @@ def amdahl(share, speedup):
 
 
 def predict(model, ids, machine):
-    """The seconds of model(ids) on a machine, if every operation reached the roof."""
+    """The seconds of model(ids) on a machine, if every operation reached the roof.
+
+    returns  float: the sum of the times of `roofline` over the rows of a Profile of the model
+    """
     with no_grad(), Profile(model) as profile:
         model(ids)
     return sum(roofline(row[4], row[5], machine)[0] for row in profile.rows)

@@ -1,5 +1,5 @@
 # From modules/source/23_quantization/quantization_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: fbf8b85ac0af6c57
+# checksum: 61628b6bc184c953
 """Quantization: Fewer bits for each weight, and what is really gained."""
 
 import copy
@@ -31,6 +31,7 @@ def symmetric_scale(x, bits=8, axis=None):
     """The scale with which the largest absolute value becomes the largest signed integer.
 
     axis     None: one scale for the whole array, of shape ()
+    returns  float32 array
     """
     largest = np.abs(x).max(axis, keepdims=axis is not None)
     scale = largest / (2 ** (bits - 1) - 1)
@@ -54,6 +55,8 @@ def quantize(x, scale, zero_point=0, bits=8, signed=True):
 def dequantize(q, scale, zero_point=0):
     """The numbers that integers stand for: (q - zero_point) * scale.
 
+    returns  float32 array
+
     >>> dequantize(np.array([0, 3, 255], np.uint8), 0.5, zero_point=3)
     array([ -1.5,   0. , 126. ], dtype=float32)
     """
@@ -64,7 +67,11 @@ SMALLEST = 2.0**-24  # the smallest positive float16: a smaller scale would beco
 
 
 def group_scales(w, bits, group=None):
-    """The scales of a matrix: one for each group of rows in each column."""
+    """The scales of a matrix: one for each group of rows in each column.
+
+    returns  float16 array (number of groups, n): the `symmetric_scale` of each group, at least
+             SMALLEST
+    """
     group = len(w) if group is None else group
     scales = [symmetric_scale(w[i : i + group], bits, axis=0) for i in range(0, len(w), group)]
     return np.maximum(np.concatenate(scales), SMALLEST).astype(np.float16)
@@ -77,6 +84,8 @@ def per_row(scale, group, k):
 
 def pack4(q):
     """Two numbers of 4 bits in each byte.
+
+    returns  uint8 array (ceil(n / 2),)
 
     A number outside of -8 ... 7 raises a ValueError that contains it.
 
@@ -92,6 +101,8 @@ def pack4(q):
 
 def unpack4(p, n):
     """The first n numbers in packed bytes: the inverse of `pack4`.
+
+    returns  int8 array (n,)
 
     >>> unpack4(np.array([213, 7], np.uint8), 3)
     array([ 5, -3,  7], dtype=int8)
@@ -135,6 +146,8 @@ class QuantizedLinear(Module):
     @classmethod
     def from_float(cls, dense, bits=8, group=None, inputs=None):
         """A QuantizedLinear in place of `dense`, a Dense, which is not changed.
+
+        returns               QuantizedLinear
 
         >>> QuantizedLinear.from_float(Dense(64, 10), bits=4)(np.ones((5, 64), "float32")).shape
         (5, 10)
@@ -202,7 +215,10 @@ def recorded_inputs(model, x):
 
 
 def quantize_model(model, bits, calibration=None, skip=(), group=None):
-    """A copy of a model in which every layer of `quantizable(model)` is quantized."""
+    """A copy of a model in which every layer of `quantizable(model)` is quantized.
+
+    returns      a new Module
+    """
     inputs = {} if calibration is None else recorded_inputs(model, calibration)
     replaced = {}
     for path, layer in quantizable(model).items():
@@ -213,12 +229,18 @@ def quantize_model(model, bits, calibration=None, skip=(), group=None):
 
 
 def size_of(model):
-    """The bytes of all arrays that a model stores."""
+    """The bytes of all arrays that a model stores.
+
+    returns  int: the bytes of all its Tensors, parameters and buffers, by their dtypes
+    """
     return sum(part.data.nbytes for _, part in traverse(model) if isinstance(part, Tensor))
 
 
 def sensitivity(model, bits, score, group=None):
     """How much a score changes when one layer alone is quantized.
+
+    returns  {path: float} for each layer of quantizable(model), in its order: the score of a
+             copy in which only this layer is quantized, minus the score of `model`
 
     >>> sensitivity({"first": Dense(2, 2), "second": Dense(8, 2)}, 8, size_of)
     {'first': -8, 'second': -44}
@@ -232,7 +254,10 @@ def sensitivity(model, bits, score, group=None):
 
 
 def inverse_factor(x, damping=0.01):
-    """The upper triangular U with U.T @ U = (H + c I)^-1, where H = x.T @ x."""
+    """The upper triangular U with U.T @ U = (H + c I)^-1, where H = x.T @ x.
+
+    returns  float64 array (k, k), with a positive diagonal
+    """
     x = np.asarray(x, np.float64)
     h = x.T @ x
     h += damping * np.diag(h).mean() * np.eye(len(h))
@@ -240,7 +265,10 @@ def inverse_factor(x, damping=0.01):
 
 
 def gptq(w, x, bits=4, group=None, damping=0.01):
-    """Round a matrix so that the outputs x @ w change little."""
+    """Round a matrix so that the outputs x @ w change little.
+
+    returns  float32 array (k, n): in each row, integers as from `quantize` times the scales
+    """
     scale = per_row(group_scales(w, bits, group), group, len(w))
     u, rest = inverse_factor(x, damping), np.array(w, np.float64)
     out = np.zeros(rest.shape, np.float32)
@@ -253,6 +281,9 @@ def gptq(w, x, bits=4, group=None, damping=0.01):
 
 def affine_range(low, high, bits=8):
     """The scale and the zero point for numbers from `low` to `high`, as unsigned integers.
+
+    returns    (scale, zero_point): a float, and an int from 0 to 2^bits - 1, the integer
+               nearest to -low / scale
 
     >>> affine_range(-1.0, 4.0, bits=4)
     (0.3333333333333333, 3)
@@ -283,6 +314,8 @@ class Observer:
 def int_matmul(a, b):
     """The exact product of two integer matrices, computed by float32 products.
 
+    returns  int32 array (n, m), exact
+
     >>> int_matmul(np.full((1, 1041), 127, np.int8), np.full((1041, 1), 127, np.int8))
     array([[16790289]], dtype=int32)
     """
@@ -309,6 +342,9 @@ def fake_quantize_forward(x, scale, zero_point, low, high):
 
 def fake_quantize_rule(g, out, x, scale, zero_point, low, high):
     """The gradient of x by the straight-through estimator.
+
+    returns  array like `g`: `g` where round(x / scale) + zero_point is from `low` to `high`,
+             both included, and 0 where it was clipped
 
     >>> fake_quantize_rule(np.array([5.0, 5.0]), None, np.array([3.6, 3.8]), 0.5, 0, -7, 7)
     array([5., 0.])
@@ -346,6 +382,9 @@ def train_quantized(model, bits, loss, batches, lr=1e-3, group=None):
     """Quantization-aware training of the Dense layers of a model.
 
     loss         a function of (outputs, targets) that returns a Tensor of shape ()
+    returns      quantize_model(trained, bits, group=group), where `trained` is a copy of the
+                 model that was trained with a FakeQuantizedLinear in place of each Dense layer
+                 of quantizable(model), also of a Linear, which is a Dense
     """
     model = copy.deepcopy(model)
     replaced = {id(layer): FakeQuantizedLinear(layer, bits, group)

@@ -1,5 +1,5 @@
 # From modules/source/02_tensor/tensor_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: d33cdd71f3db3685
+# checksum: 96c936181644febe
 """Tensor: arrays with shapes, strides and dtypes, which can record how they were computed.
 
 What is here, in the order in which to read it:
@@ -48,6 +48,8 @@ __all__ = [
 
 def strides_of(shape):
     """The strides of an array in row-major order, counted in elements.
+
+    returns  tuple of Python ints, one per axis
 
     >>> strides_of((2, 3))
     (3, 1)
@@ -149,6 +151,8 @@ def apply(op, *inputs, **options):
     """Run `op` on the arrays inside `inputs`. Every operation on a Tensor comes through here.
 
     inputs   Tensors, arrays, numbers or lists; TypeError, from `operand`, for anything else
+    returns  a new Tensor around the array that `run(op, arrays, options)` returns, not around
+             a copy
 
     >>> apply(np.add, Tensor([1.0, 2.0]), 0.5)
     Tensor([1.5, 2.5])
@@ -185,6 +189,8 @@ def where(condition, a, b):
 def var(x, axis=None, keepdims=False, correction=0):
     """The variance along `axis`: the mean squared distance from the mean.
 
+    returns     Tensor, computed by operations on tensors, not on x.data
+
     >>> var(Tensor([[1, 3, 5], [2, 2, 8]]), axis=1, correction=1)
     Tensor([ 4., 12.])
     """
@@ -195,6 +201,9 @@ def var(x, axis=None, keepdims=False, correction=0):
 
 def transpose(x, *axes):
     """The axes of `x` in another order: axis i of the result is axis axes[i] of `x`.
+
+    returns  Tensor that shares memory with `x`: the result of apply(np.transpose, x, axes=...)
+             with a tuple of axes, which lesson 06 uses
 
     Raises ValueError, with the shape of `x` in its text, unless each axis is named once.
 

@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 16a886dd21598fb7
+# checksum: 889d4bf88aa7f1f6
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -75,6 +75,8 @@ class CharTokenizer:
 def to_bytes(text):
     """The UTF-8 bytes of a text.
 
+    returns  list of int from 0 to 255
+
     >>> to_bytes("né")
     [110, 195, 169]
     """
@@ -85,6 +87,8 @@ def to_bytes(text):
 def from_bytes(ids):
     """The text with these UTF-8 bytes.
 
+    returns  str
+
     >>> from_bytes([110, 195, 169])
     'né'
     """
@@ -93,6 +97,8 @@ def from_bytes(ids):
 
 def merged(ids, pair, new):
     """Replace each occurrence of a pair by one id, from left to right.
+
+    returns  tuple of int
 
     >>> merged((97, 97, 97, 98), (97, 97), 256)
     (256, 97, 98)
@@ -111,6 +117,8 @@ def merged(ids, pair, new):
 def pair_counts(words):
     """How often each pair of neighbouring ids occurs in a text.
 
+    returns  {(id, id): count}, a dict or a Counter
+
     >>> pair_counts({(1, 2, 1, 2): 3, (1,): 5})
     Counter({(1, 2): 6, (2, 1): 3})
     """
@@ -123,6 +131,8 @@ def pair_counts(words):
 
 def best_pair(counts):
     """The pair with the highest count; if several have it, the smallest of them.
+
+    returns  (id, id), or None when there is no pair
 
     >>> best_pair({(98, 97): 4, (97, 99): 4, (97, 98): 1})
     (97, 99)
@@ -138,6 +148,8 @@ WORDS = r" ?[^\W\d_]+|\d{1,3}| ?(?:[^\w\s]|_)+|\s+(?!\S)|\s"
 
 def split(text, pattern=WORDS):
     """Cut a text into words, numbers, marks and white space.
+
+    returns  list of str, none of them empty
 
     >>> split("It is 12345,  no less!")
     ['It', ' is', ' ', '123', '45', ',', ' ', ' no', ' less', '!']
@@ -163,6 +175,8 @@ def count_words(text, special_tokens=()):
 
 def train_bpe(text, vocab_size, special_tokens=()):
     """Train byte-pair encoding: find the merges.
+
+    returns         {(id, id): id of the merged token}, in the order of training
 
     Raises ValueError if vocab_size is less than 256 plus the number of special tokens.
 
@@ -193,6 +207,8 @@ def merges_wanted(vocab_size, special_tokens):
 def token_bytes(merges):
     """The bytes that each token stands for.
 
+    returns  {id: bytes}, for the 256 single bytes and all merged tokens
+
     >>> token_bytes({(104, 101): 256, (116, 256): 257})[257]
     b'the'
     """
@@ -204,6 +220,8 @@ def token_bytes(merges):
 
 def encode_word(ids, merges):
     """Apply merges to the bytes of one word, lowest rank first, until no pair has a merge.
+
+    returns  tuple of int
 
     >>> encode_word([97, 98, 99], {(98, 99): 256, (97, 98): 257})
     (97, 256)
@@ -219,6 +237,8 @@ def encode_word(ids, merges):
 
 def split_special(text, special_tokens):
     """Cut a text at special tokens.
+
+    returns         list of str, none of them empty
 
     >>> split_special("one<end>two", ["<end>"])
     ['one', '<end>', 'two']
@@ -281,6 +301,7 @@ class Tokenizer:
         """The text of token ids: their bytes joined, then decoded as `from_bytes` does.
 
         ids      array or list of int; IndexError when no token has one of these ids
+        returns  str
         """
         ids = one_row(ids)
         return from_bytes(b"".join(self.token(id) for id in ids))
@@ -302,6 +323,8 @@ def to_json(tokenizer):
     """A Tokenizer as JSON text: an object with "merges", a list of pairs in the order of
     training, and "special_tokens", an object {name: id}.
 
+    returns  str
+
     >>> to_json(Tokenizer({(97, 98): 256}, {"<end>": 257}))
     '{"merges": [[97, 98]], "special_tokens": {"<end>": 257}}'
     """
@@ -320,6 +343,8 @@ def from_json(text):
 def compression(text, tokenizer):
     """The average number of characters of `text` per token.
 
+    returns    float
+
     >>> compression("abab cab", Tokenizer({(97, 98): 256}))
     1.6
     """
@@ -332,6 +357,8 @@ def compression(text, tokenizer):
 def bits_per_token(ids):
     """The unigram entropy of a sequence of token ids, with the frequencies in this sequence.
 
+    returns  float: bits per token
+
     >>> bits_per_token([5, 7, 5, 9])
     1.5
     """
@@ -341,7 +368,10 @@ def bits_per_token(ids):
 
 
 def replace_pair(pair, new, words, frequencies, counts, holders):
-    """Merge a pair in the words that contain it, and update counts and holders."""
+    """Merge a pair in the words that contain it, and update counts and holders.
+
+    returns      None
+    """
     for i in holders.pop(pair):
         old, words[i] = words[i], merged(words[i], pair, new)
         for neighbours in zip(old, old[1:]):

@@ -1,5 +1,5 @@
 # From modules/source/08_training/training_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: d087d99e400773ef
+# checksum: b29a70e5037e4fc6
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -38,6 +38,7 @@ def train_step(model, loss, optimizer, inputs, targets):
 
     loss       a function of (outputs, targets) that returns a Tensor of shape (): the mean over
                the batch
+    returns    the loss before the update, a Python float
     """
     optimizer.zero_grad()
     value = loss(model(inputs), targets)
@@ -51,6 +52,7 @@ def accuracy(outputs, targets):
 
     outputs  Tensor or array of scores, shape (..., classes)
     targets  true classes, integers from 0: Tensor, array or list of shape (...)
+    returns  a Python float from 0 to 1
 
     Raises ValueError, with the shape of the targets in its message, unless there is exactly one
     target for each row of scores.
@@ -81,6 +83,8 @@ def confusion_matrix(outputs, targets):
 
 def average_metrics(results):
     """The mean of each metric over all examples, from its means over batches.
+
+    returns  dict {name: float}, in the order of the names
 
     Raises ValueError when there are no examples.
 
@@ -122,6 +126,7 @@ def accumulate_gradients(model, loss, batches, metrics={}):
     model.
 
     loss     a function of (outputs, targets): the mean over a batch, a Tensor of shape ()
+    returns  list with the `batch_result` of each batch: its own mean loss, and the metrics
     """
     total, results = sum(len(targets) for _, targets in batches), []
     for inputs, targets in batches:
@@ -165,6 +170,8 @@ def predict(model, batches):
 
 def epochs_since_best(losses, min_delta=0.0):
     """The number of losses after the last improvement; all of them, if there was none.
+
+    returns    int: 0 if the last loss is an improvement, or if there are no losses
 
     >>> epochs_since_best([5.0, 3.0, 4.0, 3.0, 3.5])
     3
@@ -254,7 +261,10 @@ class Trainer(TrainingRun):
 
     def fit(self, batches, epochs, validation=None, *, patience=None, min_delta=0.0,
             checkpoint=None, every=None):
-        """Train until `epochs` epochs are complete, including the epochs of earlier calls."""
+        """Train until `epochs` epochs are complete, including the epochs of earlier calls.
+
+        returns     the history
+        """
         self.begin_fit(batches, epochs, validation, patience)
         while self.epoch < epochs and not self.should_stop(patience, min_delta):
             metrics = self.train_epoch(batches, checkpoint, every)
@@ -273,7 +283,11 @@ class Trainer(TrainingRun):
 
 
 def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, steps=60):
-    """The losses of a learning-rate range test: one training step per learning rate."""
+    """The losses of a learning-rate range test: one training step per learning rate.
+
+    returns    (rates, losses), two lists of Python floats of the same length: losses[i] is the
+               loss before the step with rates[i]
+    """
     rates, losses = np.geomspace(low, high, steps).tolist(), []
     with preserved_state(model, optimizer, batches):
         for rate, (inputs, targets) in zip(rates, repeat_batches(batches)):
@@ -292,7 +306,15 @@ def suggest_learning_rate(rates, losses):
 
 
 def find_nonfinite(layers):
-    """The first layer whose output holds nan or inf, and the cause."""
+    """The first layer whose output holds nan or inf, and the cause.
+
+    returns  None when every output is finite; else the pair (name of the layer, cause), where
+             cause is one of three texts, in this order:
+             "input"           an input of the layer is not finite
+             "parameter NAME"  its inputs are finite, but a parameter is not; NAME is the first
+                               such parameter
+             "output"          inputs and parameters are finite: the layer produced it
+    """
     for name, inputs, parameters, output in layers:
         if not np.isfinite(output).all():
             if not all(np.isfinite(x).all() for x in inputs):
@@ -312,7 +334,15 @@ def overfit_one_batch(model, loss, optimizer, inputs, targets, steps=200):
 
 
 def snapshot(run):
-    """Everything that the rest of a training run depends on, as a dict of plain data."""
+    """Everything that the rest of a training run depends on, as a dict of plain data.
+
+    returns  dict with eleven entries:
+             "model", "optimizer", "schedule"  what their state_dict() returns; None if
+                              `run.schedule` is None
+             "accumulate", "epoch", "epoch_step", "results", "history", "best_weights",
+             "loader_states"  the attributes of `run` with these names
+             "random_states"  random_states([RandomState.rng, run.model])
+    """
     names = ("accumulate", "epoch", "epoch_step", "results", "history", "best_weights",
              "loader_states")
     state = {name: getattr(run, name) for name in names}

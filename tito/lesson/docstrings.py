@@ -1,8 +1,8 @@
 """Shorten the docstrings of an exported module.
 
 In the chapter, the docstring of an exercise is its contract. The module keeps what a user of the
-library looks up: the first paragraph, the clauses that give a shape or an error, and the first
-example if its call and its result are one line each.
+library looks up: the first paragraph, what is returned, the clauses that give a shape or an error,
+and the first example if its call and its result are one line each. The laws read what is returned.
 """
 
 import ast
@@ -58,7 +58,8 @@ def _notes(paragraph: str, indent: str) -> Iterator[str]:
         column = match[0] if (match := COLUMN.match(row)) else ""
         first, *others = _clauses(" ".join(row.removeprefix(column).split()))
         kept = [clause for clause in others if TOLD.search(clause)]
-        if TOLD.search(first) or is_table and (kept or "shape" in first):
+        is_result = column.startswith("returns ")
+        if TOLD.search(first) or is_table and (kept or is_result or "shape" in first):
             kept = [first, *kept]
         is_nested = re.search(rf"\n {{{len(column) + 1}}}", row)
         if kept and (is_nested or len(kept) > len(others)):

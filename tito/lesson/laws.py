@@ -38,18 +38,23 @@ from tito.lesson.pictures import (
     fresh,
     home,
     items_of,
+    lacks,
     laid,
+    likened,
     overlap,
     picture,
+    promised,
     renewed,
     same,
     shared,
     shown,
     state_of,
+    unlike,
 )
 
 # The laws that a section of checks can be without, see `checks.without`.
-AGAIN, LAYOUT, COPY, GLOBAL, KEPT = "again", "layout", "copy", "generator", "state"
+AGAIN, LAYOUT, COPY, GLOBAL = "again", "layout", "copy", "generator"
+KEPT, TYPE = "state", "type"
 FORMS = {
     AGAIN: "a second call with the same input",
     LAYOUT: "the same array in another memory layout, as a slice or a transposed array has it,",
@@ -202,12 +207,14 @@ class Watch:
         seconds = time.perf_counter() - began
         if not beside:
             self._compare(name, function, bool(kind), before, (own, named))
-        if counted:
-            self._look(name, states)
+        after = self._states() if counted else []
+        self._look(name, states, after)
+        if TYPE not in self.without:
+            self.broken += _other_than_promised(name, function, (given, named), out)
         if noted:
             noted.function = function if made is MISSING else kind or function
             noted.result, noted.seconds = out if made is MISSING else made, seconds
-            self._note(noted, (subject, named), states)
+            self._note(noted, (subject, named), drew=after != states)
         return out
 
     def _noted(self, name: str, is_method: bool, given: Arguments) -> Call | None:
@@ -221,7 +228,7 @@ class Watch:
             return None
         return Call(print, is_method, name, fresh(given), before, self._modes())
 
-    def _note(self, call: Call, given: Arguments, states: list[Any]) -> None:
+    def _note(self, call: Call, given: Arguments, drew: bool) -> None:
         """Note a call that was made, if it can be made again; and what it broke."""
         doc = inspect.getdoc(call.function) or ""
         both = [*shared(call.result, given)] if COPIES.search(doc) else []
@@ -230,15 +237,15 @@ class Watch:
                 f"{call.text}: its docstring promises a copy, and what it returns shares memory "
                 f"with its argument, {shown(both[0])}: a change of one changes the other"
             )
-        if call.seconds < SLOW and self._states() == states:
+        if call.seconds < SLOW and not drew:
             with contextlib.suppress(Opaque):
                 call.after = picture(call.result, private=False)
                 if picture(given) == call.before:
                     self.calls.append(call)
 
-    def _look(self, name: str, states: list[Any]) -> None:
+    def _look(self, name: str, before: list[Any], after: list[Any]) -> None:
         """Notice numbers that a call drew from a global generator."""
-        for word, old, new in zip(("random", "np.random"), states, self._states()):
+        for word, old, new in zip(("random", "np.random"), before, after):
             if old != new and GLOBAL not in self.without:
                 self.broken.append(
                     f"{name} draws from the global generator of {word}: draw from the one that is "
@@ -379,6 +386,29 @@ def add_cause(error: AssertionError, broken: list[str]) -> None:
     """Let the message of a check that failed end with the first law that was broken."""
     if str(error) and broken:
         error.args = (f"{error}\n{broken[0]}",)
+
+
+def _other_than_promised(
+    name: str, function: Function, arguments: Arguments, out: Any
+) -> list[str]:
+    """What a result is, where its docstring promises another type, shape or dtype."""
+    doc = function.__doc__ or ""
+    if lacks(promise := promised(doc), out):
+        return [
+            f"{name} returns {shown(out)}, of type {type(out).__name__}; its docstring promises "
+            f"{promise}"
+        ]
+    code = function.__code__
+    pairs, given = likened(doc, code.co_varnames[: code.co_argcount]), dict[str, Any]()
+    with contextlib.suppress(TypeError, ValueError):
+        if pairs:
+            given = inspect.signature(function).bind(*arguments[0], **arguments[1]).arguments
+    return [
+        f"{name} returns the {what} {getattr(out, what)}; its docstring promises that of "
+        f"`{word}`, {getattr(given[word], what)}"
+        for what, word in pairs
+        if unlike(what, given.get(word), out)
+    ]
 
 
 # What may keep state.

@@ -7,8 +7,10 @@ import contextlib
 import copy
 import functools
 import random
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator
+from numbers import Integral
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -17,6 +19,23 @@ LONGEST = 100  # characters of a value in a message
 MOST_PARTS, MOST_NUMBERS, DEEPEST = 200, 10_000, 8  # of a picture
 NEAR = 1e-4  # relative to the largest number: in another layout, sums are added in another order
 PLAIN = (bool, int, float, complex, str, bytes, slice, type(...))
+
+# What a docstring says of the type of a result: "returns  list of int", "returns  int8 array".
+RETURNS = re.compile(
+    r"^ *returns {2,}(?!.*\bor (?:an? |of a))(?:an? |(?:a )?new )?(?:"
+    r"(?P<plain>(?:Python )?(?:int|float)|bool|str|dict|set"
+    r"|(?:list|tuple)(?: of (?:(?:Python )?(?:int|float)|str)s?)?)"
+    r"(?=[:.,;]|$| (?!or |n?d?array|Tensor|mask))|"
+    r"(?P<dtype>bool|u?int\d*|float\d+) (?:nd)?array(?!s| or)|"
+    r"(?P<kind>Tensor|ndarray)(?!\w| or))",
+    re.M,
+)
+PARAGRAPH = re.compile(r"^( *)returns {2,}(.*(?:\n\1 +.*)*)", re.M)
+SENTENCE = re.compile(r"[.;:](?:\s|$)| or ")
+LIKE = re.compile(
+    r"\bsame (shape and dtype|shape|dtype)(?! of)"
+    r"|\b(shape and dtype|shape|dtype) of `?(\w+)\b`?(?![\[.'(])|\bthe (\w+)'s? (dtype)"
+)
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 Function = Callable[..., Any]
@@ -136,6 +155,67 @@ def _close(a: Any, b: Any) -> bool:
 
 def _array(parts: tuple[Any, ...]) -> Any:
     return sys.modules["numpy"].frombuffer(parts[3], parts[1]).reshape(parts[2])
+
+
+# What a docstring promises of a result.
+
+
+@functools.lru_cache(maxsize=1000)
+def promised(doc: str) -> str:
+    """The type that a docstring promises: "int", "list of str", "int64 array"; "" if it names none
+    of those that `lacks` knows.
+    """
+    if not (found := RETURNS.search(doc)):
+        return ""
+    plain, dtype, kind = found.groups()
+    return re.sub("(int|float|str)s$", r"\1", plain) if plain else kind or f"{dtype} array"
+
+
+def lacks(promise: str, x: Any) -> bool:
+    """Whether a value is not of the type that was promised. None is of each."""
+    outer, _, inner = promise.partition(" of ")
+    if x is None or not promise:
+        return False
+    if inner:
+        kind = Integral if inner == "int" else ()  # among others, NumPy's integers will do
+        parts = () if lacks(outer, x) else [part for part in x if not isinstance(part, kind)]
+        return lacks(outer, x) or any(lacks(inner, part) for part in parts)
+    if outer == "ndarray" and hasattr(x, "itemsize"):
+        return False  # of no axes, NumPy's operations give numbers
+    if outer in ("Tensor", "ndarray"):
+        return all(kind.__name__ != outer for kind in type(x).__mro__)
+    if outer.endswith(" array"):
+        name = getattr(getattr(x, "dtype", None), "name", "")
+        return not (name.startswith("int") if outer == "int array" else name == outer[:-6])
+    if outer in ("int", "bool") or outer.startswith("Python "):
+        return type(x).__name__ != outer.rpartition(" ")[2]
+    kinds = {"list": list, "tuple": tuple, "dict": dict, "set": set, "str": str}
+    return not isinstance(x, kinds.get(outer, (int, float)))
+
+
+@functools.lru_cache(maxsize=1000)
+def likened(doc: str, words: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The ("shape" or "dtype", argument) that the result has in common with an argument: "ndarray
+    of the shape of `x`, of the dtype of `g`". words: the names of the arguments
+    """
+    text = " ".join(SENTENCE.split(found[2])[0].split()) if (found := PARAGRAPH.search(doc)) else ""
+    pairs = []
+    for match in LIKE.finditer(text):
+        same, whats, word, owner, one = match.groups()
+        named = word or owner or next((w for w in words if w != "self"), "")
+        if named in words:
+            pairs += [(what, named) for what in (whats or same or one).split(" and ")]
+    return pairs
+
+
+def unlike(what: str, x: Any, out: Any) -> bool:
+    """Whether a result and an argument have different shapes or dtypes, where both are known; of
+    dtypes, where both are of floats.
+    """
+    mine, theirs = getattr(out, what, None), getattr(x, what, None)
+    if what == "dtype":
+        return str(mine) != str(theirs) and all("float" in str(d) for d in (mine, theirs))
+    return type(mine) is type(theirs) is tuple and mine != theirs
 
 
 # Arguments.

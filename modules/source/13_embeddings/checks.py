@@ -157,10 +157,7 @@ def test_counts_are_an_int64_table_of_the_vocabulary():
 def test_other_counts():
     rng = np.random.default_rng(2)
     for size, n in [(5, 300), (3, 2), (40, 500)]:
-        ids = rng.integers(0, size, n)
-        pairs = [(int(ids[i]), int(ids[i + 1])) for i in range(n - 1)]
-        wanted = [[pairs.count((a, b)) for b in range(size)] for a in range(size)]
-        expect(bigram_counts(ids, size), wanted, f"{n} ids")
+        yield bigram_counts(rng.integers(0, size, n), size)
 
 
 # %% probabilities points=4
@@ -205,11 +202,8 @@ def test_the_counts_stay_as_they_are():
 def test_other_probabilities():
     rng = np.random.default_rng(4)
     for size in (2, 5, 27):
-        counts = rng.integers(0, 9, (size, size))
         for smoothing in (0.25, 3):
-            sums = [[int(row.sum()) + smoothing * size] for row in counts]
-            wanted = (counts + smoothing) / sums
-            close(probabilities(counts, smoothing), wanted, f"{size} tokens")
+            yield probabilities(rng.integers(0, 9, (size, size)), smoothing)
 
 
 # %% sample points=3
@@ -289,10 +283,8 @@ def test_a_tensor_gives_a_float():
 def test_other_bits():
     rng = np.random.default_rng(1)
     for _ in range(5):
-        p, characters = rng.uniform(0.01, 1, 9), int(rng.integers(1, 50))
-        wanted = sum(math.log2(1 / value) for value in p.tolist()) / characters
-        got = float(bits_per_character(float(-np.log(p).sum()), characters))
-        close(got, wanted, f"the bits of {characters} characters")
+        nats, characters = float(rng.uniform(1, 40)), int(rng.integers(1, 50))
+        yield float(bits_per_character(nats, characters))
 
 
 # %% windows points=3
@@ -330,11 +322,7 @@ def test_a_text_that_is_too_short_has_no_window():
 def test_other_windows():
     rng = np.random.default_rng(6)
     for n, context in [(30, 1), (30, 4), (9, 8), (9, 9), (500, 7)]:
-        ids = rng.integers(0, 50, n)
-        x, y = windows(ids, context)
-        wanted = [ids[i : i + context].tolist() for i in range(n - context)]
-        expect(x, np.array(wanted).reshape(-1, context), f"{n} ids, context {context}")
-        expect(y, [int(ids[i + context]) for i in range(n - context)], f"{n}, {context}")
+        yield windows(rng.integers(0, 50, n), context)
 
 
 # %% name-windows points=3
@@ -370,16 +358,7 @@ def test_other_names():
     rng = np.random.default_rng(3)
     names = [rng.integers(1, 9, n) for n in (4, 1, 0, 7)]
     for context in (1, 2, 5):
-        x, y = name_windows(names, context, 0)
-        rows, targets = [], []
-        for name in names:
-            past = [0] * context
-            for id in [*name.tolist(), 0]:
-                rows.append(past[-context:])
-                targets.append(id)
-                past.append(id)
-        expect(x, rows, f"context {context}")
-        expect(y, targets, f"context {context}")
+        yield name_windows(names, context, 0)
 
 
 # %% embedding-gradient points=4
@@ -436,11 +415,7 @@ def test_other_gradients():
     for shape, size in [((6,), 4), ((3, 5), 20), ((0,), 3), ((2, 3, 4), 2), ((40, 10), 60)]:
         ids = rng.integers(0, size, shape)
         g, weight = rng.normal(size=(*shape, 3)), rng.normal(size=(size, 3))
-        wanted = np.zeros((size, 3))
-        for at in np.ndindex(*shape):
-            wanted[ids[at]] += g[at]
-        got, *_ = gradient_and_inputs(g, weight, ids)
-        close(got, wanted, f"ids of shape {shape}, {size} tokens")
+        yield gradient_and_inputs(g, weight, ids)[0]
 
 
 # %% embedding-layer points=4
@@ -554,10 +529,7 @@ def test_every_parameter_gets_a_gradient():
 def test_other_models():
     for seed, (V, context, D, hidden) in enumerate([(5, 1, 4, 3), (9, 4, 3, 2)]):
         model = with_random_weights(WindowModel(V, context, D, hidden), seed)
-        p = parameters_of(model)
-        ids = np.random.default_rng(seed).integers(0, V, (6, context))
-        wanted = logits_of(p, p["embedding.weight"][ids].reshape(6, -1))
-        close(model(ids).data, wanted, f"context {context}", near=1e-4)
+        yield model(np.random.default_rng(seed).integers(0, V, (6, context)))
 
 
 # %% nearest points=4
@@ -597,16 +569,8 @@ def test_other_neighbours():
     rng = np.random.default_rng(5)
     for size, width in [(6, 2), (40, 7)]:
         table = rng.normal(size=(size, width)) * rng.uniform(0.1, 9, (size, 1))
-        before, lengths = table.copy(), [math.sqrt(vector @ vector) for vector in table]
         for id in (0, size - 1):
-            cosines = [
-                float(table[id] @ table[other]) / (lengths[id] * lengths[other])
-                for other in range(size)
-            ]
-            others = [other for other in range(size) if other != id]
-            wanted = sorted(others, key=lambda other: math.acos(cosines[other]))[:5]
-            assert np.asarray(nearest(table, id, 5)).tolist() == wanted
-        assert np.array_equal(table, before)
+            yield nearest(table, id, 5)
 
 
 # %% rnn-step points=3
@@ -650,10 +614,7 @@ def test_other_steps():
     rng = np.random.default_rng(12)
     for batch, D, N in [(1, 1, 1), (3, 3, 3), (5, 2, 6)]:
         shapes = [(batch, D), (batch, N), (D, N), (N, N), (N,)]
-        x, h, w, u, b = (rng.normal(size=shape) for shape in shapes)
-        inner = np.einsum("bd,dn->bn", x, w) + np.einsum("bm,mn->bn", h, u) + b
-        e = np.exp(2 * inner)
-        close(rnn_step(*map(Tensor, (x, h, w, u, b))).data, (e - 1) / (e + 1), f"{D}, {N}")
+        yield rnn_step(*(Tensor(rng.normal(size=shape)) for shape in shapes))
 
 
 # %% recurrent-model points=8
@@ -728,15 +689,10 @@ def test_the_gradient_reaches_the_first_token():
 def test_other_texts():
     for seed, (V, D, N, B, T) in enumerate([(4, 3, 2, 3, 1), (7, 1, 5, 1, 6), (5, 4, 4, 4, 4)]):
         model = with_random_weights(RecurrentModel(V, D, N), seed)
-        p, rng = parameters_of(model), np.random.default_rng(seed)
+        rng = np.random.default_rng(seed)
         ids = rng.integers(0, V, (B, T))
-        for begin in (None, rng.normal(size=(B, N)).astype(np.float32)):
-            h = np.zeros((B, N)) if begin is None else begin
-            states = np.stack([*new_states(p, ids, h)], axis=1)
-            logits, state = model(ids, None if begin is None else Tensor(begin))
-            wanted = states @ p["head.weights"] + p["head.bias"]
-            close(logits.data, wanted, f"{B} texts of {T}", near=1e-4)
-            close(state.data, states[:, -1], "the state", near=1e-4)
+        for begin in (None, Tensor(rng.normal(size=(B, N)).astype(np.float32))):
+            yield model(ids, begin)
 
 
 # %% witten-bell points=3
@@ -774,14 +730,10 @@ def test_a_context_that_never_occurred_leaves_the_shorter_one():
 def test_other_mixtures():
     rng = np.random.default_rng(7)
     for _ in range(4):
-        lower = rng.dirichlet(np.ones(5))
-        count = rng.integers(0, 6, 5)
+        lower, count = rng.dirichlet(np.ones(5)), rng.integers(0, 6, 5)
         total, distinct = int(count.sum()), int((count > 0).sum())
-        share = total / (total + distinct)
-        wanted = share * count / total + (1 - share) * lower
-        close(witten_bell(lower, count, total, distinct), wanted, f"{count}")
-        many = np.full(5, total), np.full(5, distinct)
-        close(witten_bell(lower, count, *many), wanted, f"{count}")
+        yield witten_bell(lower, count, total, distinct)
+        yield witten_bell(lower, count, np.full(5, total), np.full(5, distinct))
 
 
 # %% ngram points=8
@@ -854,18 +806,9 @@ def test_other_ngrams():
     rng = np.random.default_rng(10)
     for order, V in [(1, 5), (3, 4), (5, 3)]:
         ids, text = rng.integers(0, V - 1, 150).tolist(), rng.integers(0, V, 25).tolist()
-        model, logs = NGram(order).fit(ids, V), []
+        model = NGram(order).fit(ids, V)
         for i in range(len(text)):
-            p = np.full(V, 1 / V)
-            for k in range(min(order, i + 1)):
-                context, starts = text[i - k : i], range(len(ids) - k)
-                after = [ids[j + k] for j in starts if ids[j : j + k] == context]
-                if after:
-                    counts = np.array([after.count(token) for token in range(V)])
-                    kinds = len(set(after))
-                    p = (counts + kinds * p) / (len(after) + kinds)
-            close(model.next(text[:i]), p, f"order {order}, after {text[:i]}")
-            logs.append(math.log(p[text[i]]))
-        close(model.log_probability(text), logs, f"order {order}")
-    assert np.shape(model.log_probability([])) == (0,)
+            yield model.next(text[:i])
+        yield model.log_probability(text)
+    yield model.log_probability([])
     assert refusal(model.log_probability, [0, 5])[0] == "IndexError"

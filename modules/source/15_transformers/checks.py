@@ -273,6 +273,17 @@ def added_by_block(x, p, seed, silent):
     return block(Tensor(x)).data - x
 
 
+def calls_in_block(part):
+    """How often a block calls this part of it."""
+    block, calls = TransformerBlock(4, 2), []
+    forward = getattr(block, part).forward
+    getattr(block, part).forward = lambda *given, **named: (
+        calls.append(1) or forward(*given, **named)
+    )
+    block(Tensor(np.ones((1, 3, 4), "float32")))
+    return len(calls)
+
+
 def block_gradients(x, g, seed):
     """{name: gradient} of a block's parameters and of "x", with its state."""
     block, x = shaken(TransformerBlock(x.shape[-1], 2), seed), Variable(x)
@@ -288,6 +299,9 @@ def test_a_block_adds_two_branches_to_the_stream():
     case = "the output of TransformerBlock(8, 2) for x (2, 5, 8)"
     causes = wrong_blocks(x, state, 2)
     close(out, block_by_definition(x, state, 2), case, causes, near=1e-3)
+    for part in ("norm1", "attention", "norm2", "mlp"):
+        count = calls_in_block(part)
+        equal(count, 1, f"the calls of self.{part} in one forward pass", "keep its result")
 
 
 def test_gradients_reach_every_parameter():
@@ -1159,6 +1173,11 @@ def test_the_mean_is_over_all_tokens():
     close(found, ladder_by_loops(4, ids, characters), case, cause, near=1e-5)
     rows, tokens = (max(numbers) for numbers in zip(*sizes))
     assert tokens <= 4, f"the model has a context of 4 and was given {tokens} tokens"
+    windows = sum(size[0] for size in sizes)
+    assert windows < 2 * 348, (
+        f"a text of 700 tokens has 348 windows of 4 tokens, 2 apart; yours gives the model "
+        f"{windows}: call it once for each"
+    )
     assert rows <= 64, (
         f"a text of 700 tokens: yours gives the model {rows} windows at once, and a long text "
         "would not fit in memory: at most 64 at a time"

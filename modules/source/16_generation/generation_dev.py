@@ -900,9 +900,9 @@ def verified(p, q, tokens, rng=None):
     q        array of shape (m, V), the draft model's probabilities for the drafted tokens
     tokens   list of m int: the draft; m may be 0
     rng      a NumPy Generator, a seed, or None for the shared generator
-    returns  list of 1 to m + 1 int. When `accept` rejects a token: the tokens before it, and
-             its replacement. When all are accepted: all of them, and one more token, drawn with
-             the probabilities p[m]
+    returns  list of Python ints, 1 to m + 1. When `accept` rejects a token: the tokens before
+             it, and its replacement. When all are accepted: all of them, and one more token,
+             drawn with the probabilities p[m]
 
     Source: Leviathan, Kalman, Matias (2023), algorithm 1.
     """

@@ -321,6 +321,8 @@ def test_rows_are_random_and_come_from_rng():
         "two generators with the same seed should give the same rows: draw from rng"
     )
     assert not np.array_equal(ids, other), "generators with seeds 2 and 3 give the same rows"
+    one, two = (np.asarray(drawn(seed, 50, 8, 30, 3, 9)[1]) for seed in (2, 3))
+    assert not np.array_equal(one, two), "generators with seeds 2 and 3 give the same periods"
 
 
 def test_a_period_may_be_as_long_as_the_row_or_the_vocabulary():

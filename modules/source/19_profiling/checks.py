@@ -1158,6 +1158,7 @@ def test_the_slower_one_of_the_two_decides():
         (200, 500, 10.0, 1.0),
         (0, 50, 1.0, 0.0),
         (20, 0, 0.1, 0.0),
+        (10, 60, 1.2, 0.05),
     ]:
         limit = "memory" if size / 50 > flops / 200 else "arithmetic"
         found = roofline_of(flops, size, 200.0, 50.0)
@@ -1548,11 +1549,8 @@ def test_the_limits():
     expect(amdahl(0.3, 1), 1, "if nothing changes, amdahl(0.3, 1)", near=1e-9)
     expect(amdahl(0.75, math.inf), 4, "if the part takes no time afterwards, amdahl(0.75, inf)",
            "share / inf is 0", near=1e-9)  # fmt: skip
-
-
-# %% amdahl polish points=0
-def test_a_program_that_takes_no_time_afterwards():
-    expect(amdahl(1, math.inf), math.inf, "amdahl(1, inf)", "all of it takes no time")
+    found = result_of(lambda: amdahl(1, math.inf), "amdahl(1, inf)", kind=ZeroDivisionError)
+    expect(found, math.inf, "amdahl(1, inf)", "all of it takes no time")
 
 
 # %% amdahl hidden points=2

@@ -1,5 +1,6 @@
 """What a function may do with the arguments that a check hands over, as in the judge."""
 
+import copy
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -116,3 +117,81 @@ def test_a_chapter_that_runs_as_a_script_may_draw_from_its_own_generator(monkeyp
     watch.functions["draw"](3)
     watch.replay()
     assert watch.end() == []
+
+
+@pytest.mark.parametrize(
+    "promise, result",
+    [
+        ("int", 6.0),
+        ("an int, 1 or more", np.int64(6)),
+        ("float", np.float32(0.5)),
+        ("a Python float from 0 to 1", np.array(0.5)),
+        ("list of floats, one for each", (0.5, 1.0)),
+        ("tuple of int", (1.0, 2)),
+        ("tuple of int", 1),
+        ("list of Python ints", [np.int64(1)]),
+        ("list of str", ["a", b"b"]),
+        ("int64 array of shape (n,)", np.arange(3, dtype="int32")),
+        ("a new ndarray of the shape of x", [1.0]),
+    ],
+)
+def test_a_result_has_the_type_that_its_docstring_promises(promise, result):
+    def f():
+        return copy.copy(result)
+
+    f.__doc__ = f"Do it.\n\n    returns  {promise}\n    "
+    _, (said,) = call(f)
+    assert said.startswith("f returns ") and f"of type {type(result).__name__}; its" in said
+
+
+@pytest.mark.parametrize(
+    "promise, result",
+    [
+        ("int or None", None),
+        ("float; 0 if there are none", 0),
+        ("list of float", [1, 0.5]),
+        ("list of int", [np.int64(1)]),
+        ("int array (k,)", np.arange(3)),
+        ("Tensor or array", np.ones(1)),
+        ("(mean, std), two floats", (1.0, 2.0)),
+        ("TensorDataset of images", "another"),
+        ("dict {name: float}", {}),
+        ("Tensors, one for each", []),
+    ],
+)
+def test_other_words_in_a_docstring_promise_no_type(promise, result):
+    def f():
+        return copy.copy(result)
+
+    f.__doc__ = f"Do it. returns a list\n\n    returns  {promise}\n    "
+    assert call(f)[1] == []
+
+
+@pytest.mark.parametrize(
+    "promise, words",
+    [
+        ("ndarray of the shape of `g`, of the dtype of `x`", "the shape (3,); its"),
+        ("a new array of the same shape\n             and dtype", "the dtype float32; its"),
+        ("a new array of the shape of x.", "promises that of `x`, (3, 1)"),
+        ("ndarray (n,), in the g's dtype", "promises that of `g`, float64"),
+    ],
+)
+def test_a_result_has_the_shape_and_dtype_of_the_argument_that_its_docstring_names(promise, words):
+    def f(x, g):
+        return np.ones(3, "float32")
+
+    f.__doc__ = f"Do it.\n\n    returns  {promise}\n    "
+    said = call(f, np.ones((3, 1)), np.ones((3, 1)))[1]
+    assert any(words in one for one in said), said
+
+
+def test_integers_may_become_floats_and_other_sentences_promise_nothing():
+    def f(x):
+        """Do it.
+
+        returns  array of the dtype of `x`; the weights of the shape of `x`
+        """
+        return np.ones(3, "float32")
+
+    assert call(f, np.ones((3, 1), "int64"))[1] == []
+    assert call(f, [1, 2])[1] == []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tito.errors import TitoError
-from tito.grading.jail import proxy
+from tito.grading.jail import by_reference, proxy
 from tito.grading.jail.check_errors import Missing, explain_error, explain_exit, explain_import
 from tito.grading.jail.check_namespace import CHECKS_FILE, Prepared, standing_in
 from tito.grading.jail.jail import Fork, Jail, JailFailed, strongest, waited
@@ -147,10 +147,11 @@ class CheckRunner:
         the fork was killed, except in a retry: when memory runs out, the kernel kills any process.
         """
         began = time.monotonic()
+        wanted = by_reference.wanted_results(subject.entry, check) if check.hidden else None
         prepared, fork = Prepared.of(subject.entry), self.fork(check.hidden)
         excused = excused_seconds(fork, (EXCUSED - 1) * seconds)
         session = proxy.Session(fork.sock, time.monotonic() + seconds, excused)
-        talk = Talk(subject, prepared, check, session, seconds)
+        talk = Talk(subject, prepared, check, session, seconds, wanted)
         restore = random_start.restart()  # for what the check draws itself
         try:
             with (
@@ -267,6 +268,7 @@ class Talk:
     """The exchange of messages between one check and its fork.
 
     seconds    the limit of the check, as its words tell it
+    wanted     what the check should yield, if it is by reference
     importing  whether the lesson is still being imported
     died       whether the fork has ended by itself
     words      how the check ended
@@ -277,6 +279,7 @@ class Talk:
     check: Check
     session: proxy.Session
     seconds: float
+    wanted: list[Any] | None = None
     importing: bool = True
     died: bool = False
     words: Words = ("passed", "", "")
@@ -290,7 +293,7 @@ class Talk:
             )
             self.importing = False
             try:
-                call_check(self.check, space, missing)
+                call_check(self.check, space, missing, self.wanted)
                 if session.assertion:
                     raise session.assertion
             except AssertionError as error:
@@ -332,15 +335,20 @@ class Talk:
             return "error", message + type(worse).__name__, ""
 
 
-def call_check(check: Check, space: dict[str, Any], missing: set[str]) -> None:
+def call_check(
+    check: Check, space: dict[str, Any], missing: set[str], wanted: list[Any] | None = None
+) -> None:
     """Run the check's function in its namespace. Its exceptions pass through.
 
     missing  the names that the learner's lesson lacks
+    wanted   what it should yield, if it is by reference
     """
     remember_lines(check.cell.source, CHECKS_FILE, check.cell.line)
     exec(functions_of(check.cell.source, CHECKS_FILE, check.cell.line), space)
     try:
-        space[check.function]()
+        results = space[check.function]()
+        if wanted is not None:
+            by_reference.compare(results, wanted)
     except NameError as error:
         if error.name in missing:
             raise Missing(error.name) from None

@@ -235,13 +235,13 @@ def _public_texts(root: Root) -> Iterator[tuple[str, str]]:
 @functools.cache
 def checks_hash(entry: Entry) -> str:
     """The hash of everything that a lesson is graded with: its checks, the package, and the
-    reference solutions of earlier lessons.
+    reference solutions of it and of earlier lessons.
     """
     lesson = entry.declared
     lower = [
         export.current(lower_entry, lower_entry.declared.source).text
         for lower_entry in entry.root.lessons
-        if lower_entry.number < entry.number
+        if lower_entry.number <= entry.number
     ]
     graded = [[check.id, check.points] for check in lesson.checks]
     graded += [["question", question.name, question.points] for question in lesson.questions]

@@ -659,3 +659,70 @@ def test_no_visible_check_of_any_lesson_runs_after_a_hidden_one(tmp_path, monkey
 def test_a_result_brings_the_text_that_was_graded(numbers, grade):
     assert unpacked(grade({"numbers": NUMBERS})["numbers"].code) == NUMBERS
     assert grade({})["numbers"].code == b""
+
+
+BY_REFERENCE = """
+# %% double hidden points=2
+def test_double_of_others():
+    given = np.array([1.5, -2.0])
+    for x in (3, -0.5, given, [4], given.astype("float32")):
+        yield double(x)
+    yield {"all": [double(n) for n in given], "given": given}
+
+
+"""
+
+
+@pytest.fixture
+def by_reference(grade, small_course):
+    """by_reference(body): (status, message) of a hidden check that yields, when `double` has it."""
+    checks = small_course.lesson("numbers").script.with_name("checks.py")
+    text = checks.read_text(encoding="utf-8")
+    text = text.replace("# %% triple", BY_REFERENCE.lstrip() + "# %% triple")
+    checks.write_text(text, encoding="utf-8")
+    root = course.open_root(small_course.path)
+
+    def by_reference(body):
+        got = grade({"numbers": changed(NUMBERS, DOUBLE, body)}, ["numbers"], root=root)
+        (check,) = (check for check in got["numbers"].checks if check.hidden)
+        return check.status, check.message
+
+    return by_reference
+
+
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        ("    return x * 1.0 + x\n", "result 1, of `yield double(x)`, should be 6, yours is 6.0"),
+        ("    return x + x if np.shape(x) or x > 0 else -1.1\n", "should be -1.0, yours is -1.1"),
+        ("    return np.add(x, x) if type(x) is list else x + x\n", "result 4, of `yield"),
+        ("    return x + x if type(x) is not np.ndarray else x * 2.0001\n", "[3.0, -4.0], yours"),
+        (
+            "    return np.ones((2, 1)) * 2 if np.shape(x) else x + x\n",
+            "should be float64 of shape (2,), yours is",
+        ),
+        ("    return np.float64(x) * 2 if np.shape(x) == (2,) else x + x\n", "float32 of shape"),
+        ("    return x\n", "should be 6, yours is 3"),
+        ("    raise ValueError('no')\n", "no"),
+    ],
+)
+def test_a_hidden_check_that_yields_is_compared_with_the_courses_lesson(by_reference, body, words):
+    status, message = by_reference(body)
+    assert status in ("failed", "error") and words in message
+
+
+def test_right_work_in_another_style_passes_a_check_by_reference(by_reference):
+    rounded = "    return x + x if type(x) in (int, list) else (x * 3 - x) * (1 + 1e-9)\n"
+    assert by_reference(rounded) == ("passed", "")
+
+
+def test_neither_answers_nor_ends_of_a_learner_replace_those_of_the_course(by_reference):
+    equal = "    class Equal:\n        __eq__ = lambda *x: True\n        __len__ = lambda x: 1\n"
+    equal += "        shape, dtype, data = (2,), 'float64', 0\n    return Equal()\n"
+    assert by_reference(equal)[0] != "passed"
+    assert by_reference("    raise StopIteration\n")[0] != "passed"
+    assert by_reference("    raise SystemExit\n")[0] != "passed"
+
+
+def test_a_hidden_check_that_yields_fails_on_the_stub(by_reference):
+    assert by_reference("    raise NotImplementedError\n")[0] != "passed"
