@@ -18,7 +18,7 @@ from typing import Any
 from tito.errors import TitoError, WorkError
 from tito.learn import notebook_sync, progress, runner
 from tito.learn.process import Process
-from tito.learn.questions import Code, Question, Ran, Results
+from tito.learn.questions import Code, Question, Ran, Results, lines_of, with_cell
 from tito.lesson import cells
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Exercise
@@ -59,27 +59,15 @@ class Work:
         if not cell or cell.exercise != exercise.name:
             raise WorkError(f"{exercise.id} is not your code.", "Nothing is asked about it.")
         self.cell, self.code = cell, Code(exercise, cell)
-        module = self.test.modules[str(entry.module_path)][2]
-        self.rows = module.text.split("\n")
-        origin = enumerate(module.origin, 1)
-        self.places = {n: at[1] + 1 for n, at in origin if at and at[0] is cell}
+        self.module = self.test.modules[str(entry.module_path)][2]
+        self.places = lines_of(self.module, cell)
         module_lines, firsts = {line: n for n, line in self.places.items()}, self.code.firsts
         self.traced = [(n, module_lines.get(firsts[line], n)) for n, line in self.places.items()]
 
-    def module(self, cell: str) -> str:
-        """The text of the module with another text, of as many lines, of the exercise's cell. Its
-        docstring stays as it is, shortened.
-        """
-        rows, lines, own = self.rows.copy(), cell.split("\n"), self.cell.source.split("\n")
-        for n, line in self.places.items():
-            if rows[n - 1] == own[line - 1]:
-                rows[n - 1] = lines[line - 1]
-        return "\n".join(rows)
-
     def ran(self, cell: str, fill: int) -> Ran | None:
         """What a version does; None when it does not come to its end in time."""
-        observed = {"examples": self.code.examples(), "traced": [], "fill": fill}
-        events = self.run(self.module(cell), observed)
+        observed = {"examples": self.code.examples, "traced": [], "fill": fill}
+        events = self.run(with_cell(self.module, self.cell, cell), observed)
         checks = {e["id"]: e for e in events if e["event"] == "check"}
         statuses = {event["status"] for event in checks.values()}
         if "timeout" in statuses or len(checks) < len(self.ids):
@@ -93,7 +81,7 @@ class Work:
         is_example = bool(run) and run not in self.ids
         observed = {"examples": [run] * is_example, "traced": self.traced, "fill": fill}
         only = self.ids if not run else [run] * (not is_example)
-        events = self.run(self.module(cell), observed, only)
+        events = self.run(with_cell(self.module, self.cell, cell), observed, only)
         calls = [event for event in events if event["event"] == "call"]
         for call in calls:
             call["steps"] = [(self.places.get(step[0], 0), *step[1:]) for step in call["steps"]]
