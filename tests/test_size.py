@@ -30,9 +30,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (39800, 28000),
+    "lines of tito": (39900, 28000),
     "lines of tito/grading": (15900, 12000),
-    "lines of tito/learn": (7600, 5000),
+    "lines of tito/learn": (7700, 5000),
     "lines of tito/book": (2600, 2600),
     "lines of tests": (58900, 46000),
     "functions over 40 lines": (6, 30),
