@@ -228,8 +228,7 @@ def test(
     chosen = select_tasks(root, tasks, module, all_)
     selection, verdicts = {e: chosen[e] for e in chosen if not is_given(e, all_ or json)}, []
     with Process() as process:
-        # These imports take no extra time here: the process is loading NumPy meanwhile.
-        from tito.learn import runner
+        from tito.learn import runner  # while the process loads NumPy
         from tito.views import report as report_views
 
         live, one = sys.stdout.isatty() and not json, len(selection) == 1
