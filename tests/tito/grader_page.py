@@ -77,15 +77,15 @@ class Grader:
         return self.client.post(f"/{self.session.token}{path}", form)
 
 
-def page_of(book, asked=None, graders=(("ta1", None), ("ta2", None))):
+def page_of(book, asked=None, graders=(("ta1", None), ("ta2", None)), maker=None):
     """The page of a gradebook. graders: [(name, sections or None)], each of whom is an attribute of
-    what it returns; of: {learner: handle}.
+    what it returns; of: {learner: handle}; maker: of sheets of questions.
     """
     from tito.grading.page.access import Sessions
     from tito.grading.page.app import GraderPage
 
     sessions = Sessions()
-    page = GraderPage(book, "Small", sessions, asked)
+    page = GraderPage(book, "Small", sessions, asked, maker)
     client = Client(page.app())
     by_name = {who: Grader(client, sessions.new(who, sections)) for who, sections in graders}
     of = {one.student: page.class_list.handle(one.student) for one in book.learners()}

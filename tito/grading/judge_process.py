@@ -3,8 +3,8 @@
     python -m tito.grading.judge_process
 
 `workers.py` starts it and sends pickles: first a Setting; then for each submission the Submission
-and the keys of its known results. The answer is a list of LessonResults and Unchanged. To None, the
-answer is the level of isolation.
+and the keys of its known results. The answer is a list of LessonResults and Unchanged. To a
+Submission and the name of a lesson, the answer is a Sheet; to None, the level of isolation.
 """
 
 import os
@@ -14,17 +14,23 @@ import sys
 import warnings
 from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from tito.child import write_pickle
 from tito.errors import TitoError
 from tito.grading.intake.open_submission import open_submission
 from tito.grading.jail.judge import Judge, slow_files
-from tito.grading.jail.modules import compiled
+from tito.grading.jail.modules import Code, compiled
 from tito.grading.jail.reader import SubmissionReader
 from tito.grading.result import LessonResult, Unchanged
 from tito.grading.setting import Setting
-from tito.grading.submission import Submission
+from tito.grading.submission import LessonFile, Submission
+from tito.lesson.cells import Source
 from tito.lesson.conditions import die_with_parent
+from tito.lesson.course import Entry
+
+if TYPE_CHECKING:
+    from tito.grading.jail.sheet import Sheet
 
 MEMORY = 4096  # MB of this process
 
@@ -46,6 +52,20 @@ class SubmissionJudge(AbstractContextManager["SubmissionJudge"]):
         """
         contents, codes = self.reader.read(submission, slow_files(known))
         return self.judge.grade(contents, codes, known)
+
+    def sheet(self, submission: Submission, lesson: str) -> "Sheet":
+        """The questions about one lesson of a submission."""
+        from tito.grading.jail.sheet import make_sheet  # which a grading run does not need
+
+        def make(entry: Entry, file: LessonFile) -> tuple[Code, Source | None]:
+            return compiled(entry, file), file.source if entry.name == lesson else None
+
+        lessons, limits = self.reader.lessons, self.reader.limits
+        with SubmissionReader(lessons, limits, open_submission, make) as reader:
+            contents, made = reader.read(submission)
+        work = self.judge.work_of(contents, {name: code for name, (code, _) in made.items()})
+        source = made[lesson][1] if lesson in made else None
+        return make_sheet(self.judge, work, self.judge.entries[lesson], source)
 
     def __exit__(self, *error: object) -> None:
         self.reader.close()
@@ -74,7 +94,11 @@ def main() -> None:
                 break
             answer: object
             try:
-                answer = judge.grade(*task) if task else judge.judge.runner.begin()
+                if task:
+                    is_sheet = isinstance(task[1], str)
+                    answer = judge.sheet(*task) if is_sheet else judge.grade(*task)
+                else:
+                    answer = judge.judge.runner.begin()
             except TitoError as error:
                 if task:
                     raise

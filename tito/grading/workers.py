@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tito.child import ONE_THREAD, PICKLES, Child
 from tito.errors import MachineError, TitoError, UsageError
@@ -26,10 +26,14 @@ from tito.grading.setting import Setting, course_hash, judge_seconds
 from tito.grading.submission import Submission
 from tito.lesson.course import open_root
 
+if TYPE_CHECKING:
+    from tito.grading.jail.sheet import Sheet
+
 START = 120  # seconds in which a judge must have found its level, also on a busy machine
 # Tasks given to each worker: enough that it never waits, few enough that little is lost at a stop.
 PREFETCH = 2
 PROCESS = uuid.uuid4().hex  # another one in each process, on any machine
+SHEET_SECONDS = 180  # for the questions about a submission, see `jail/sheet.py`
 PARTING = 10  # seconds for an idle judge to end its jail (which has three) and itself
 
 
@@ -74,12 +78,23 @@ class Worker:
 
         Raises JudgeDied when there are none within `judge_seconds`, or the run was stopped.
         """
+        results: list[LessonResult | Unchanged]
+        results = self._ask((submission, known), judge_seconds(self.setting))
+        return results
+
+    def sheet(self, submission: Submission, lesson: str) -> "Sheet":
+        """The judge's questions about a lesson of a submission. Raises JudgeDied when they take
+        too long.
+        """
+        sheet: Sheet = self._ask((submission, lesson), SHEET_SECONDS)
+        return sheet
+
+    def _ask(self, task: tuple[Submission, object], seconds: float) -> Any:
         child = self.child or self._start()
         self.busy = True
         try:
-            child.send((submission, known))
-            answer: list[LessonResult | Unchanged]
-            answer = self._answer(time.monotonic() + judge_seconds(self.setting))
+            child.send(task)
+            answer = self._answer(time.monotonic() + seconds)
             self.busy = False
             return answer
         except (OSError, EOFError) as error:

@@ -20,7 +20,8 @@ from tito.learn.run_checks import CheckTimeout
 
 SECONDS = 0.5  # an example may take
 LONGEST = 80  # letters of a value that is shown
-MOST_CALLS, MOST_STEPS = 40, 300
+MOST_CALLS, MOST_STEPS = 40, 300  # that are recorded
+MOST_EVENTS = 50_000  # calls of any function that are looked at: tracing is slow
 
 Limited = Callable[[float], contextlib.AbstractContextManager[None]]
 Trace = Callable[[FrameType, str, Any], Any]
@@ -58,7 +59,9 @@ def value_text(value: Any, depth: int = 0) -> str | None:
 def shown_text(value: Any) -> str | None:
     """The same, or else how an object of the lesson shows itself."""
     text = value_text(value)
-    if text is None and array_of(value) is None and not isinstance(value, int | float | str):
+    items = value[:9] if isinstance(value, list | tuple) else [value]
+    is_slow = len(items) > 8 or any(array_of(item) is not None for item in items)
+    if text is None and not is_slow and not isinstance(value, int | float | str | dict):
         with contextlib.suppress(Exception):
             text = repr(value)
     return text if text and len(text) <= LONGEST and " at 0x" not in text else None
@@ -114,13 +117,17 @@ class Recorder:
     def __init__(self, file: str, statements: dict[int, int]) -> None:
         self.file, self.statements = file, statements
         self.calls: list[dict[str, Any]] = []
+        self.events = 0
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> Trace | None:
         code, caller = frame.f_code, frame.f_back
+        self.events += 1
+        if self.events > MOST_EVENTS or len(self.calls) >= MOST_CALLS:
+            sys.settrace(None)
         if code.co_filename != self.file or code.co_firstlineno not in self.statements:
             return None
         is_inner = code.co_name[0] == "<" or caller and caller.f_code.co_filename == self.file
-        if is_inner or code.co_flags & inspect.CO_GENERATOR or len(self.calls) >= MOST_CALLS:
+        if is_inner or code.co_flags & inspect.CO_GENERATOR:
             return None
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         values = {name: frame.f_locals[name] for name in names}
@@ -134,10 +141,12 @@ class Recorder:
         def step(frame: FrameType, event: str, value: Any) -> Trace:
             nonlocal line
             for name, new in frame.f_locals.items() if len(steps) < MOST_STEPS else ():
-                text = shown_text(new)
+                is_hopeless = values.get(name) is new and texts.get(name) is None
+                text = None if is_hopeless else shown_text(new)
                 if line and (values.get(name, values) is not new or texts.get(name) != text):
                     steps.append((line, name, text, shape_of(new)))
                 values[name], texts[name] = new, text
+            frame.f_trace_lines = len(steps) < MOST_STEPS
             if event == "line":
                 line = self.statements.get(frame.f_lineno, frame.f_lineno)
             elif event == "return":

@@ -27,6 +27,7 @@ from typing import Any
 
 from tito.lesson import cells
 from tito.lesson.changes import CellText, Change, changes
+from tito.lesson.export import ExportedModule
 from tito.lesson.lesson_format import Exercise, indent_of
 
 LONGEST, LONGEST_LINE = 60, 84  # letters of an answer, and of a line to remember
@@ -114,11 +115,13 @@ class Code:
     statements  {line of the cell: the statement that begins there}
     firsts      {line of the cell: first line of its statement}
     own         the lines at which statements begin that the learner wrote, in functions
+    examples    programs of the docstrings, of a learner who is not trusted the course's
     """
 
-    def __init__(self, exercise: Exercise, cell: cells.Cell) -> None:
+    def __init__(self, exercise: Exercise, cell: cells.Cell, is_trusted: bool = True) -> None:
         self.exercise, self.cell, self.lines = exercise, cell, cell.source.split("\n")
         tree = cells.tree_of(cell.source)
+        self.examples = examples_in(tree if is_trusted else cells.tree_of(exercise.stub))
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
         self.functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
         self.statements: dict[int, ast.stmt] = {}
@@ -161,20 +164,6 @@ class Code:
             rows.append((self.at(n), text))
         return tuple(rows)
 
-    def examples(self) -> list[str]:
-        """Programs of the docstrings that end in an expression with a result."""
-        programs = []
-        for node in ast.walk(cells.tree_of(self.cell.source)):
-            doc = isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node)
-            rows: list[str] = []
-            for example in doctest.DocTestParser().get_examples(doc or ""):
-                rows.append(example.source.rstrip("\n"))
-                tree = cells.tree_or_none(rows[-1])
-                is_value = tree and tree.body and isinstance(tree.body[-1], ast.Expr)
-                if is_value and example.want and not example.exc_msg and len(rows) <= 10:
-                    programs.append("\n".join(rows))
-        return [text for text in programs if not re.search("rng|seed|random", text)][:MOST_EXAMPLES]
-
     def versions(self) -> list[Version]:
         """Plausible mistakes in one statement each, in an order that the code fixes."""
         text, seen = CellText(self.cell.source), {self.cell.source}
@@ -209,6 +198,38 @@ class Code:
         last = last_line(self.statements[line])
         rows = [indent_of(self.lines[line - 1]) + typed.strip(), *[""] * (last - line)]
         return "\n".join([*self.lines[: line - 1], *rows, *self.lines[last:]])
+
+
+def examples_in(tree: ast.Module) -> list[str]:
+    """Programs of the docstrings that end in an expression with a result."""
+    programs = []
+    for node in ast.walk(tree):
+        doc = isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node)
+        rows: list[str] = []
+        for example in doctest.DocTestParser().get_examples(doc or ""):
+            rows.append(example.source.rstrip("\n"))
+            last = cells.tree_or_none(rows[-1])
+            is_value = last and last.body and isinstance(last.body[-1], ast.Expr)
+            if is_value and example.want and not example.exc_msg and len(rows) <= 10:
+                programs.append("\n".join(rows))
+    return [text for text in programs if not re.search("rng|seed|random", text)][:MOST_EXAMPLES]
+
+
+def lines_of(module: ExportedModule, cell: cells.Cell) -> dict[int, int]:
+    """{line of the module: the line of this cell that it holds}, both from 1."""
+    places = enumerate(module.origin, 1)
+    return {n: place[1] + 1 for n, place in places if place and place[0] is cell}
+
+
+def with_cell(module: ExportedModule, cell: cells.Cell, new: str) -> str:
+    """The text of the module with another text, of as many lines, of a cell. Its docstrings stay
+    as they are, shortened.
+    """
+    rows, old, lines = module.text.split("\n"), cell.source.split("\n"), new.split("\n")
+    for n, line in lines_of(module, cell).items():
+        if rows[n - 1] == old[line - 1]:
+            rows[n - 1] = lines[line - 1]
+    return "\n".join(rows)
 
 
 def last_line(node: ast.stmt) -> int:
@@ -385,7 +406,7 @@ class Results:
 
     def changed(self) -> Iterator[Question]:
         """A line is changed. What does an example return?"""
-        for n, (program, usual) in enumerate(zip(self.code.examples(), self.before.values)):
+        for n, (program, usual) in enumerate(zip(self.code.examples, self.before.values)):
             results = sorted({value for _, ran in self.ran if (value := ran.values[n])})
             results = [value for value in results if value != "None" and is_easy(value)]
             for version, after in self.ran if usual else ():

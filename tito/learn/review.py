@@ -18,15 +18,15 @@ from typing import Any
 from tito.errors import TitoError, WorkError
 from tito.learn import notebook_sync, progress, runner
 from tito.learn.process import Process
-from tito.learn.questions import Code, Question, Ran, Results
+from tito.learn.questions import Code, Question, Ran, Results, lines_of, with_cell
 from tito.lesson import cells
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Exercise
 
 MOST = 10  # questions in a row
-QUICK, MOST_VERSIONS = 14, 40  # changes that are tried for one question, and for all
+QUICK, MOST_VERSIONS = 14, 40  # changes that are tried for one question, and at most
 SECONDS = 2.0  # a check may take
-PATIENCE = 30  # seconds that the versions of slow code may take together
+PATIENCE, LIMIT = 1, 10  # seconds that they may take when there is a question, and without one
 FILLS = (7, 0)  # what fresh memory holds in the two runs
 NOTHING = 30  # days until code without a question is looked at again
 REMEMBERED = 20  # questions that are not asked again soon
@@ -59,27 +59,15 @@ class Work:
         if not cell or cell.exercise != exercise.name:
             raise WorkError(f"{exercise.id} is not your code.", "Nothing is asked about it.")
         self.cell, self.code = cell, Code(exercise, cell)
-        module = self.test.modules[str(entry.module_path)][2]
-        self.rows = module.text.split("\n")
-        origin = enumerate(module.origin, 1)
-        self.places = {n: at[1] + 1 for n, at in origin if at and at[0] is cell}
+        self.module = self.test.modules[str(entry.module_path)][2]
+        self.places = lines_of(self.module, cell)
         module_lines, firsts = {line: n for n, line in self.places.items()}, self.code.firsts
         self.traced = [(n, module_lines.get(firsts[line], n)) for n, line in self.places.items()]
 
-    def module(self, cell: str) -> str:
-        """The text of the module with another text, of as many lines, of the exercise's cell. Its
-        docstring stays as it is, shortened.
-        """
-        rows, lines, own = self.rows.copy(), cell.split("\n"), self.cell.source.split("\n")
-        for n, line in self.places.items():
-            if rows[n - 1] == own[line - 1]:
-                rows[n - 1] = lines[line - 1]
-        return "\n".join(rows)
-
     def ran(self, cell: str, fill: int) -> Ran | None:
         """What a version does; None when it does not come to its end in time."""
-        observed = {"examples": self.code.examples(), "traced": [], "fill": fill}
-        events = self.run(self.module(cell), observed)
+        observed = {"examples": self.code.examples, "traced": [], "fill": fill}
+        events = self.run(with_cell(self.module, self.cell, cell), observed)
         checks = {e["id"]: e for e in events if e["event"] == "check"}
         statuses = {event["status"] for event in checks.values()}
         if "timeout" in statuses or len(checks) < len(self.ids):
@@ -93,25 +81,45 @@ class Work:
         is_example = bool(run) and run not in self.ids
         observed = {"examples": [run] * is_example, "traced": self.traced, "fill": fill}
         only = self.ids if not run else [run] * (not is_example)
-        events = self.run(self.module(cell), observed, only)
+        events = self.run(with_cell(self.module, self.cell, cell), observed, only)
         calls = [event for event in events if event["event"] == "call"]
         for call in calls:
             call["steps"] = [(self.places.get(step[0], 0), *step[1:]) for step in call["steps"]]
         return calls
 
-    def results(self, fill: int, most: int) -> Results:
-        """What the code and its versions do, of slow code fewer. Raises WorkError when the code
-        does not pass its checks in time.
+    def results(
+        self, fill: int, most: int = MOST_VERSIONS, asked: Sequence[str] | None = None
+    ) -> Results:
+        """What the code and its versions do. Raises WorkError when the code does not pass its
+        checks in time.
+
+        asked  no more versions than needed are tried for a question with none of these keys; None:
+               all of them
         """
         calls = self.calls(self.cell.source, "", fill)  # also warms the process up
-        began = perf_counter()
         before = self.ran(self.cell.source, fill)
         if not before or before.failed:
             name = self.exercise.id
             raise WorkError(f"{name} does not pass its checks.", f"tito test {name} shows why.")
-        versions = self.code.versions()[: min(most, int(PATIENCE / (perf_counter() - began)))]
-        ran = [(v, after) for v in versions if (after := self.ran(v.cell, fill))]
-        return Results(self.code, before, ran, calls)
+        results, began = Results(self.code, before, [], calls), perf_counter()
+        for number, version in enumerate(self.code.versions()[:most]):
+            seconds = perf_counter() - began
+            is_enough = asked is not None and (number >= QUICK or seconds > PATIENCE)
+            if is_enough and (seconds > LIMIT or unasked(results.questions(), asked or ())):
+                break
+            if after := self.ran(version.cell, fill):
+                results.ran.append((version, after))
+        return results
+
+    def is_confirmed(self, question: Question, results: Results) -> bool:
+        """Whether another process, with another hash seed and other numbers in fresh memory, gives
+        the same answer.
+        """
+        if question.kind == "shape":
+            calls = self.calls(self.cell.source, "", FILLS[1])
+            return question in Results(self.code, results.before, [], calls).questions()
+        known = {version.cell: after for version, after in results.ran} | {"": results.before}
+        return self.ran(question.cell or self.cell.source, FILLS[1]) == known[question.cell]
 
     def steps(self, question: Question, cell: str = "") -> list[Step]:
         """What the learner's code and another version compute, in the first call that differs."""
@@ -140,19 +148,29 @@ def steps_of(before: dict[str, Any], after: dict[str, Any], code: Code) -> list[
     ]
 
 
-def questions(entry: Entry, exercise: Exercise, most: int = MOST_VERSIONS) -> list[Question]:
-    """The questions about an exercise, the best first: those that two runs give alike, in separate
-    processes, which have other hash seeds, and other numbers in fresh memory.
+def unasked(found: Sequence[Question], asked: Sequence[str]) -> list[Question]:
+    return [question for question in found if question.key not in asked]
+
+
+def questions(
+    entry: Entry, exercise: Exercise, asked: Sequence[str] = (), kinds: Counter[str] | None = None
+) -> Iterator[Question]:
+    """Questions about an exercise, each confirmed when it is wanted. The kinds that were asked
+    least come first.
+
+    asked  keys of questions to leave out, if there are others
 
     Raises WorkError when the code is not the learner's, or does not pass its checks.
     """
-    first, second = (list_questions(entry, exercise, most, fill) for fill in FILLS)
-    return [question for question in first if question in second]
-
-
-def list_questions(entry: Entry, exercise: Exercise, most: int, fill: int) -> list[Question]:
+    counts = kinds or Counter[str]()
     with Process() as process:
-        return Work(entry, exercise, process).results(fill, most).questions()
+        results = Work(entry, exercise, process).results(FILLS[0], asked=asked)
+    found = unasked(results.questions(), asked) or results.questions()
+    with Process() as process:
+        work = Work(entry, exercise, process)
+        for question in sorted(found, key=lambda question: counts[question.kind]):
+            if work.is_confirmed(question, results):
+                yield question
 
 
 # When to ask.
@@ -308,19 +326,14 @@ def ask(entry: Entry, exercise: Exercise, kinds: Counter[str] | None = None) -> 
     record, kinds = progress.record_of(entry), Counter() if kinds is None else kinds
     card = record.get("reviews", {}).get(exercise.id, {})
     source = notebook_sync.read(entry, record)
-    cell, found = source.cell(exercise.name), list[Question]()
-    for most in (QUICK, MOST_VERSIONS):
-        found = questions(entry, exercise, most)
-        if fresh := [one for one in found if one.key not in card.get("asked", [])]:
-            found = fresh
-            break
-    if not found or not cell:
+    cell = source.cell(exercise.name)
+    question = next(iter(questions(entry, exercise, card.get("asked", []), kinds)), None)
+    if not question or not cell:
         with progress.change(entry.root, entry.name) as record:
             later = datetime.now().date() + timedelta(NOTHING)
             days = {"since": today(), "due": later.isoformat()}
             record.setdefault("reviews", {})[exercise.id] = card | days
         return None
-    question = min(found, key=lambda question: kinds[question.kind])
     kinds[question.kind] += 1
     file = entry.relative(source.path) + f" cell {cell.number}" * source.is_notebook
     return Asked(entry, exercise, question, file, cell, card)

@@ -29,6 +29,7 @@ from tito.lesson.outcome import (
     cut,
     explain,
     missing_name,
+    near_name,
     none_parameters,
     owner_of,
     unwritten_exercise,
@@ -179,6 +180,7 @@ def describe_error(
         nones = none_parameters(learners[-1][0]) if learners else None
         call = call_in(error, check_file) if check_file else ""
         message = explain(name, text, call, nones, owner_of(error))
+        message += near_name(error) if learners else ""
     missing = error.name if isinstance(error, Incomplete) else missing_name(name, text)
     if isinstance(error, Incomplete):
         places = []

@@ -428,6 +428,13 @@ def _explain_missing(
     absent = test.absent(left_out) if missing else {}
     for id, name in missing.items():
         outcomes[id].message = with_reason(outcomes[id].message, name, absent)
+    for check in outcomes.values():  # what fails for lack of a line may look like another mistake
+        exercise = test.entry.declared.exercise(check.exercise) if check.exercise else None
+        cell = test.source.cell(exercise.name) if exercise else None
+        place = f"Cell {cell.number}, " if cell else "none"
+        is_damaged = any(one.words.startswith(place) for one in left_out[test.entry.name])
+        if is_damaged and check.status in ("failed", "error") and check.id not in missing:
+            check.message = f"A part of this exercise is left out: see the end\n{check.message}"
 
 
 def _explain_unrun(test: LessonTest, checks: list[CheckOutcome]) -> None:

@@ -27,6 +27,10 @@ from tito.lesson.lesson_format import MARK, Exercise, Lesson
 from tito.lesson.outcome import UNWRITTEN, LeftOut, clean
 
 LONGEST = 120  # characters in an import line before it is folded
+INDENTATION = {  # what Python says: what it means
+    "outside function": "indent it as the lines of its function",
+    "unindent does not match": "indent it as a line above it",
+}
 LONGEST_LINE = 200  # characters of a learner's line that is shown
 CHECKSUM = re.compile(r"# checksum: (\w+)\n")
 DEFINED = re.compile(r"^(?:async )?(?:def|class) (\w+)", re.M)
@@ -318,6 +322,8 @@ def _damage(source: cells.Source, cell: cells.Cell, error: Exception, rows: set[
     what = getattr(error, "msg", None) or str(error) or "too deeply nested"
     if lines[line].lstrip().startswith("```"):
         what = "a line of Markdown, which begins or ends code in a chat; delete it"
+    if why := next((why for said, why in INDENTATION.items() if said in what), ""):
+        what = f"{what}: {why}"
     text = " ".join((getattr(error, "text", None) or lines[line]).split())[:80]
     problem = WorkError(
         f"{source.place(cell, line)}: syntax error: {what}" + (f": {text}" if text else "."),

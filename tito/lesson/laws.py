@@ -383,8 +383,11 @@ class Watch:
 
 
 def add_cause(error: AssertionError, broken: list[str]) -> None:
-    """Let the message of a check that failed end with the first law that was broken."""
-    if str(error) and broken:
+    """Let the message of a check that failed end with the first law that was broken, if the
+    message does not speak of the same.
+    """
+    is_said = " changed its argument" in str(error) and " changes its argument" in "".join(broken)
+    if str(error) and broken and not is_said:
         error.args = (f"{error}\n{broken[0]}",)
 
 

@@ -3,6 +3,8 @@
 """
 
 import ast
+import contextlib
+import difflib
 import linecache
 import re
 import signal
@@ -65,6 +67,8 @@ NO_TENSOR = re.compile(
     r"'(list|tuple|int|float)' object has no attribute '(?:shape|ndim|size|dtype|T|reshape)'"
     r"|'(numpy\.\w+)' object has no attribute '(?:requires_grad|creator|backward)'"
 )
+CLOSE = 0.75  # how like a name another one is, at least, that a message proposes
+FEW_NAMES = 10  # attributes of an object that a message lists
 SHOWN = 60  # characters of a value in a call that a message shows
 
 
@@ -221,13 +225,16 @@ MEANINGS = (
     (
         "TypeError",
         "'(int|float|list|tuple|dict|str)' object is not callable",
-        "Does a variable have the name of a function? Or is an operator missing before a bracket?",
+        "Does a variable have the name of a function? Was f(x) passed in the place of f? Or is an "
+        "operator missing before a bracket?",
     ),
     (
         "TypeError",
-        r" for [-*/]{1,2}=?: .*'list'|can't multiply sequence",
+        r" for [-*/]{1,2}=?: .*'list'|can't multiply sequence|concatenate list \(not \"(int|float)",
         "A list has no arithmetic: compute with its numbers, one by one.",
     ),
+    ("TypeError", "'int' object is not iterable", "To repeat something n times, write range(n)."),
+    ("UnboundLocalError", "", "Give it a value above this line, outside of an `if` or a loop."),
 )
 
 
@@ -269,6 +276,23 @@ def explain(
     if name in ("AttributeError", "TypeError") and NONE_USED.search(text):
         return f"{sentence}. Does a function lack its `return`?"
     return sentence
+
+
+def near_name(error: BaseException) -> str:
+    """What a missing name or attribute may be meant to be, as an end of a message; or ""."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    wanted, names = getattr(error, "name", None), list[str]()
+    with contextlib.suppress(Exception):  # a learner's class may do anything
+        if isinstance(error, AttributeError):
+            kind = type(error.obj)
+            names = [*getattr(error.obj, "__dict__", ()), *getattr(kind, "__slots__", ())]
+        elif type(error) is NameError:
+            names = [*frames[-1].f_locals, *frames[-1].f_globals]
+        if near := difflib.get_close_matches(wanted or "", names, 1, CLOSE):
+            return f". Did you mean `{near[0]}`?"
+        if isinstance(error, AttributeError) and 0 < len(names) <= FEW_NAMES:
+            return f". It has: {', '.join(map(str, names))}"
+    return ""
 
 
 def owner_of(error: BaseException) -> str:

@@ -53,7 +53,7 @@ def ready(folder: Path, source: Root) -> Group:
     if written:
         first = written[0].declared
         about = f"  {first.summary.rstrip('.')}" + f": {first.duration()}" * (not first.given)
-        lines.append(unbroken("then: ", (f"tito watch {first.name}", "bold"), about))
+        lines.append(unbroken("then: ", (f"tito start {first.name}", "bold"), about))
     return Group(*lines)
 
 

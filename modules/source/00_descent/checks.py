@@ -128,6 +128,7 @@ def test_the_mean_squared_error_of_a_line():
         2.25: "2.25 is a quarter of the last square: add all of them up",
         0.25: "0.25 is a quarter of the first square: is `return` inside the loop?",
         1.0: "1 is the first square: is `return` inside the loop?",
+        0.0: "0 is the loss of `predict` here: call `model`, which is an argument",
     }
     cause = next((f". {text}" for wrong, text in causes.items() if close(found, wrong)), "")
     assert close(found, 2.75), (
@@ -257,6 +258,7 @@ def test_a_step_moves_against_the_derivatives():
         (-1.0, 2.0, 0.0): ": this is only the change; subtract it from the parameter",
         (1.0, -2.0, 0.0): ": this is only the change; subtract it from the parameter",
         (-3.0, 13.0, -2.0): ": multiply the derivative by the learning rate; do not divide",
+        (1.0, 5.0, -2.0): ": nothing has changed; in a loop, `p -= ...` changes only `p`",
     }
     assert found == [0.0, 7.0, -2.0], (
         f"{call} should be [0.0, 7.0, -2.0], yours is {found}{causes.get(tuple(found), '')}"

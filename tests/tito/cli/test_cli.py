@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import process, tito
+from commands import process, run, tito
 from small_course import edit, introduce, solve
 
 from tito.learn import jupyter, progress
@@ -43,7 +43,7 @@ def test_help_lists_every_command_and_in_a_workspace_those_for_learners(
 
 def test_init_names_the_lesson_to_begin_with(small_course, tmp_path):
     out, _ = tito(small_course, "init", tmp_path / "mine")
-    assert out.endswith("then: tito watch numbers  A lesson about numbers: 30 minutes\n")
+    assert out.endswith("then: tito start numbers  A lesson about numbers: 30 minutes\n")
 
 
 def test_a_learners_first_lesson(small_course, tmp_path):
@@ -302,11 +302,9 @@ def test_in_the_course_a_lesson_has_to_be_named_and_start_says_where_to_learn(
         "This folder holds the course with its solutions. To learn: bin/tito init ../my-tinytorch\n"
     )
     assert tito(small_course, "start", "numbers")[0].endswith(messages)
-    assert (
-        "solutions"
-        not in tito(small_workspace, "start", "numbers")[0]
-        + tito(small_course, "test", "numbers")[0]
-    )
+    assert tito(small_course, "test", "numbers")[0].endswith(messages)
+    for words in (["start", "numbers"], ["test", "numbers"]):
+        assert "solutions" not in run(small_workspace, *words).stdout
 
 
 def test_a_syntax_error_is_shown_with_its_line_and_costs_what_depends_on_it(small_workspace):

@@ -56,7 +56,7 @@ def card(entry, exercise="numbers-double"):
 
 
 def test_every_answer_is_what_the_changed_code_does(entry):
-    questions = review.questions(entry, double(entry))
+    questions = [*review.questions(entry, double(entry))]
     assert {question.kind for question in questions} >= {"changed", "missing"}
     for question in questions:
         assert len(set(question.options)) == len(question.options)
@@ -111,10 +111,10 @@ def test_code_that_cannot_be_asked_about_is_left_alone(entry, line, asks, monkey
     monkeypatch.setattr(review, "SECONDS", 0.3)
     edit(entry, "    factor = 2\n", f"    {line}\n    factor = 2\n")
     if asks:
-        assert review.questions(entry, double(entry), 8)
+        assert next(review.questions(entry, double(entry)))
     else:
         with pytest.raises(WorkError):
-            review.questions(entry, double(entry), 8)
+            next(review.questions(entry, double(entry)))
 
 
 def test_random_results_and_fresh_memory_are_no_answers():
@@ -142,11 +142,11 @@ def test_random_results_and_fresh_memory_are_no_answers():
 def test_nothing_is_asked_about_code_that_is_unwritten_or_given(small_workspace):
     entry = small_workspace.lesson("numbers")
     with pytest.raises(WorkError):
-        review.questions(entry, double(entry))
+        next(review.questions(entry, double(entry)))
     solve(entry)
     edit(entry, '# %% exercise="double"', '# %% given="double"')
     with pytest.raises(WorkError, match="not your code"):
-        review.questions(entry, double(entry))
+        next(review.questions(entry, double(entry)))
 
 
 def test_an_exercise_is_due_the_day_after_it_passed(entry, monkeypatch):
@@ -250,6 +250,30 @@ def test_cards_survive_reset_and_wait_until_the_code_passes_again(entry, monkeyp
     commands.tito(entry.root, "reset", "numbers-double")
     assert card(entry) == before
     assert double(entry) not in [exercise for _, exercise in review.due(entry.root)]
+
+
+def test_four_weeks_of_a_learner_who_is_right_about_one_exercise_only(entry, monkeypatch):
+    """A right answer comes back after more days each time, a wrong one the next day. What is not
+    written is not asked about; `reset` and `update` lose no card.
+    """
+    question = Question("numbers-double", "missing", "?", "twice = x", ((1, "?"),))
+    monkeypatch.setattr(review, "questions", lambda *words: iter([question]))
+    verdict_on(entry)
+    asked = {"double": [], "triple": []}
+    for day in range(1, 29):
+        set_day(monkeypatch, day)
+        if day == 15:
+            commands.tito(entry.root, "reset", "numbers-triple")
+            commands.tito(entry.root, "update", entry.root.reference.path)
+        if day == 20:
+            solve(entry, "triple")
+            verdict_on(entry)
+        for one in review.session(review.due(entry.root)):
+            asked[one.exercise.name].append(day)
+            one.record(is_right=one.exercise.name == "double")
+    assert asked["triple"] == [*range(1, 15), *range(20, 29)]
+    assert asked["double"] == [1, 3, 14]
+    assert card(entry)["due"] == (datetime.now() + timedelta(14 + 46)).date().isoformat()
 
 
 def test_a_damaged_card_sets_the_record_aside(entry):

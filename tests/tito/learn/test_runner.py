@@ -885,6 +885,19 @@ def test_a_check_that_computes_too_long_is_stopped_and_told(entry):
     assert second.message == "not run: another check ran out of time"
 
 
+def test_after_a_check_that_ran_out_of_time_others_get_less(entry):
+    change(entry, "return twice", "while True: pass")
+    late = [one for one in verdict_on(entry, seconds=0.5).checks if one.status == "timeout"]
+    assert "after 0.5 s" in late[0].message and "after 0.1 s" in late[1].message
+
+
+def test_a_check_that_fails_for_lack_of_a_line_points_to_it(entry):
+    change(entry, "    return twice", "return twice")
+    verdict = verdict_on(entry)
+    assert verdict.checks[0].message.startswith("A part of this exercise is left out: see the end")
+    assert "outside function: indent it as the lines of its function" in verdict.reason
+
+
 def test_a_check_that_only_waits_is_stopped_and_told(entry):
     change(entry, "return twice", "import threading; threading.Event().wait()")
     first = verdict_on(entry, keyword="is_four", seconds=0.2).checks[0]

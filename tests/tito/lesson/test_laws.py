@@ -12,7 +12,7 @@ from small_course import edit, solve, verdict_on
 from tito.learn.run_checks import run_checks
 from tito.lesson import cells
 from tito.lesson.checks import CheckSuite, Section, called_names, suite_of
-from tito.lesson.laws import Watch
+from tito.lesson.laws import Watch, add_cause
 
 
 def call(f, *given, **named):
@@ -67,6 +67,14 @@ def test_a_check_fails_by_it(small_workspace):
     (wrong,) = [check for check in verdict_on(entry).checks_run if not check.passed]
     assert wrong.id == "check-double.test_double_works_on_arrays"
     assert "double changes its argument x, [1, 3]: afterwards it is [2, 6]" in wrong.message
+
+
+def test_what_the_check_says_itself_is_not_repeated():
+    law = "f changes its argument x, [1]: afterwards it is [2]. Work on a copy"
+    said, other = AssertionError("f changed its argument to [2]"), AssertionError("f(1) is 2")
+    for error in (said, other):
+        add_cause(error, [law])
+    assert (str(said), str(other)) == ("f changed its argument to [2]", f"f(1) is 2\n{law}")
 
 
 def test_a_function_of_the_checks_is_not_one_of_the_chapter_with_its_name():

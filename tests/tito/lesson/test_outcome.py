@@ -12,6 +12,8 @@ AE = "AttributeError"
 NONE = "'NoneType' object has no attribute 'shape'"
 POWER = "In Python `**` is the power, and `^` is another operator."
 XOR = "unsupported operand type(s) for ^: 'float' and 'int'"
+LIST = 'can only concatenate list (not "float") to list'
+NO_ARITHMETIC = "A list has no arithmetic: compute with its numbers, one by one."
 NOT_USED = "x must not be NoneType"
 
 
@@ -29,6 +31,7 @@ NOT_USED = "x must not be NoneType"
         (AE, NONE, "", None, f"{AE}: {NONE}. Does a function lack its `return`?"),
         ("TypeError", NOT_USED, "", [], f"TypeError: {NOT_USED}"),
         ("TypeError", XOR, "", [], f"TypeError: {XOR}. {POWER}"),
+        ("TypeError", LIST, "", [], f"TypeError: {LIST}. {NO_ARITHMETIC}"),
         ("ValueError", NONE, "", [], f"ValueError: {NONE}"),
     ],
 )  # fmt: skip
@@ -207,3 +210,29 @@ def test_only_the_stubs_own_error_is_unwritten():
 def test_a_text_that_is_endless_is_cut():
     assert outcome.cut("a" * 4000) == "a" * 4000
     assert outcome.cut("a" * 4005) == "a" * 4000 + " ... (5 characters more)"
+
+
+class Thing:
+    __slots__ = ("data", "grad")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("length = 1; lenght", ". Did you mean `length`?"),
+        ("length = 1; other", ""),
+        ("Thing().grda", ". Did you mean `grad`?"),
+        ("Thing().inputs", ". It has: data, grad"),
+        ("[].shape", ""),
+        ("Odd().x", ""),
+    ],
+)
+def test_a_name_that_is_missing_is_named_with_the_one_that_is_meant(code, said):
+    class Odd:
+        @property
+        def __dict__(self):
+            raise SystemError
+
+    with pytest.raises((NameError, AttributeError)) as error:
+        exec(code, {"Thing": Thing, "Odd": Odd})
+    assert outcome.near_name(error.value) == said

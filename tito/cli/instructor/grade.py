@@ -240,7 +240,7 @@ def changes_grade(change: "Change") -> bool:
 
 
 def setting_of(
-    root: "Root", entries: list["Entry"], isolation: str | None, submissions: Path
+    root: "Root", entries: list["Entry"], isolation: str | None, submissions: Path | None
 ) -> "Setting":
     """The Setting of a run, from the course's policies and the options."""
     from tito.grading.setting import Setting

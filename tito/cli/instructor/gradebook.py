@@ -17,12 +17,14 @@ from tito.cli.app import (
     echo,
     echo_json,
     echo_json_list,
+    progress_bar,
     warn,
 )
 from tito.cli.instructor.options import (
     OneLesson,
     SectionOption,
     author_name,
+    current_course,
     gradebook_of,
     lesson_name,
     section_of,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from tito.grading.gradebook.exports import Selection
     from tito.grading.gradebook.gradebook import Gradebook
     from tito.grading.gradebook.requested_changes import RequestedChange
+    from tito.grading.gradebook.sheets import SheetMaker
     from tito.lesson.course import Root
 
 LISTS = [system.title for system in having("class_list").values()]
@@ -399,15 +402,16 @@ def gradebook_export(
 ) -> None:
     """Write the grades in the format of another system.
 
-    Canvas and Moodle need their own ids, which come from `tito gradebook roster`. Example:
-    tito gradebook export --format canvas --output grades.csv
+    Canvas and Moodle need their own ids, which come from `tito gradebook roster`. --format
+    questions writes a page to print for each learner: five questions on their own code, and the
+    answers. Example: tito gradebook export --format canvas --output grades.csv
     """
     from tito.grading.gradebook import enrollment, exports, views
 
     if kind not in exports.FORMATS:
         known = ", ".join(exports.FORMATS)
         raise UsageError(f"--format {kind!r} is unknown.", f"Choose one of: {known}.")
-    if kind in exports.TREES and not output:
+    if kind in (*exports.TREES, exports.QUESTIONS) and not output:
         raise UsageError(f"{kind} needs a folder to write to.", "Name it: --output PATH")
     course = current_root()
     lesson = lesson_name(course, lesson)
@@ -417,7 +421,10 @@ def gradebook_export(
         chosen = exports.Selection(book, lesson, section, most, course.name)
         _, absent = enrollment.learners(book)
         notes = [*views.export_notes(chosen), *views.left_out(absent)]
-        count = write_export(chosen, kind, output, force)
+        if kind == exports.QUESTIONS and output:
+            count = write_sheets(chosen, current_folder() / output.expanduser(), force)
+        else:
+            count = write_export(chosen, kind, output, force)
     for words in notes:
         warn(words)
     if output:
@@ -440,6 +447,24 @@ def write_export(chosen: "Selection", kind: str, output: Path | None, force: boo
     if kind in exports.TREES:
         return exports.write_tree(place, exports.tree(chosen, kind, place.name), force)
     return int(exports.write_file(place, exports.text(chosen, kind), force))
+
+
+def write_sheets(chosen: "Selection", place: Path, force: bool) -> int:
+    """Write a sheet of questions for each submission. Returns how many."""
+    from tito.grading.gradebook import exports, sheets
+
+    with progress_bar(visible=True) as report:
+        return exports.write_tree(
+            place, sheets.tree(chosen, sheet_maker(chosen.book, current_course()), report), force
+        )
+
+
+def sheet_maker(book: "Gradebook", course: "Root") -> "SheetMaker":
+    """What makes sheets of questions, from the submissions in a gradebook."""
+    from tito.cli.instructor.grade import setting_of
+    from tito.grading.gradebook.sheets import SheetMaker
+
+    return SheetMaker(book, lambda: setting_of(course, course.lessons, None, None))
 
 
 def today_points(root: "Root", book: "Gradebook") -> dict[str, int]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tito.cli.app import echo
-from tito.cli.instructor.gradebook import DAILY, gradebook_app
+from tito.cli.instructor.gradebook import DAILY, gradebook_app, sheet_maker
 from tito.cli.instructor.options import (
     SEVERAL,
     author_name,
@@ -56,7 +56,9 @@ def gradebook_page(graders: Graders = None, anonymous: Anonymous = False, port: 
         sessions = Sessions(anonymous)
         for name, sections in graders_of(book, graders or []).items():
             sessions.new(name, sections)
-        page = app.GraderPage(book, course.name, sessions, questions_of(course))
+        page = app.GraderPage(
+            book, course.name, sessions, questions_of(course), sheet_maker(book, course)
+        )
         app.serve(page, port, show_addresses)
 
 

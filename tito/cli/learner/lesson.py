@@ -145,8 +145,8 @@ def start(lesson: Lesson = None) -> None:
     """
     from tito.learn import notebook_sync, progress
     from tito.learn import status as lesson_status
-    from tito.views import Pieces, link
     from tito.views import learner as views
+    from tito.views import link
 
     root = current_root()
     entry = select_lesson(root, lesson or current_lesson(root))
@@ -164,15 +164,16 @@ def start(lesson: Lesson = None) -> None:
     at = f":{line}" if line and came_back else ""
     place = link(entry.root, entry.relative(source.path) + at)
     echo(views.lesson_card(entry, place, needed(entry, records), first.id if first else None, line))
+    tell_of_solutions(root)
+
+
+def tell_of_solutions(root: "Root") -> None:
+    """Say of the course's own folder that there is nothing to write in it."""
+    from tito.views import Pieces
+
     if root.is_course:
-        echo(
-            Pieces(
-                [
-                    "This folder holds the course with its solutions.",
-                    "To learn: bin/tito init ../my-tinytorch",
-                ]
-            )
-        )
+        learn = "To learn: bin/tito init ../my-tinytorch"
+        echo(Pieces(["This folder holds the course with its solutions.", learn]))
 
 
 @app.command()
@@ -230,8 +231,7 @@ def test(
     chosen = select_tasks(root, tasks, module, all_)
     selection, verdicts = {e: chosen[e] for e in chosen if not is_given(e, all_ or json)}, []
     with Process() as process:
-        # These imports take no extra time here: the process is loading NumPy meanwhile.
-        from tito.learn import runner
+        from tito.learn import runner  # while the process loads NumPy
         from tito.views import report as report_views
 
         live, one = sys.stdout.isatty() and not json, len(selection) == 1
@@ -245,8 +245,9 @@ def test(
                 show_report(entry, report, one)
     if json:
         echo_json([verdict.as_json() for verdict in verdicts])
-    elif len(verdicts) > 1:
-        echo(report_views.totals(verdicts))
+    else:
+        echo(*[report_views.totals(verdicts)] * (len(verdicts) > 1))
+        tell_of_solutions(root)
     show_due(root, json)
     if not all(verdict.selection_passed for verdict in verdicts):
         raise typer.Exit(1)

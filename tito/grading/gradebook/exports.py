@@ -191,7 +191,8 @@ TABLES: dict[str, Callable[[Table], Iterator[list[Any]]]] = {
     "csv": csv_rows,
     **{name: system.grades for name, system in EXPORTS.items() if name not in TREES},
 }
-FORMATS = [*TABLES, *TREES]
+QUESTIONS = "questions"  # printed sheets, see `sheets.py`
+FORMATS = [*TABLES, *TREES, QUESTIONS]
 
 
 def text(chosen: Selection, kind: str) -> str:

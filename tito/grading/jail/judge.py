@@ -131,12 +131,7 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
             names = ", ".join(others[:5])
             contents.problem = f"It contains no file of the graded lessons, but {names}."
             contents.strange = True
-        codes |= {  # what the track gives is not handed in
-            name: reference(entry)
-            for name, entry in self.entries.items()
-            if not (entry.declared.exercises or name in contents.files)
-        }
-        work = SubmittedCode(contents, codes)
+        work = self.work_of(contents, codes)
         results: list[LessonResult | Unchanged] = []
         pending = []
         self.total.clear()
@@ -158,6 +153,15 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         for steps, result in pending:
             step(steps, result)
         return results
+
+    def work_of(self, contents: Contents, codes: dict[str, Code]) -> SubmittedCode:
+        """What a learner handed in, and what the track gives, which is not handed in."""
+        codes |= {
+            name: reference(entry)
+            for name, entry in self.entries.items()
+            if not (entry.declared.exercises or name in contents.files)
+        }
+        return SubmittedCode(contents, codes)
 
     def blank_result(self, entry: Entry, work: SubmittedCode, key: str) -> LessonResult:
         """The LessonResult of a lesson of which nothing was run yet."""

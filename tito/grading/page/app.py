@@ -27,6 +27,7 @@ from tito.grading.gradebook.grade import Comment
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import ChangedMeanwhile
 from tito.grading.gradebook.requested_changes import RequestedChange
+from tito.grading.gradebook.sheets import SheetMaker, shown
 from tito.grading.page import class_list, submission_page
 from tito.grading.page.access import BACKLOG, Connection, GraderSession, Guard, Sessions
 from tito.grading.page.class_list import Filter, SubmissionRow
@@ -53,9 +54,11 @@ class GraderPage(Shell):
         course: str,
         sessions: Sessions,
         asked: dict[tuple[str, str], Question] | None = None,
+        maker: SheetMaker | None = None,
     ) -> None:
-        """asked: the course's questions, {(lesson, name): Question}."""
+        """asked: the course's questions, {(lesson, name): Question}; maker: of sheets."""
         super().__init__(book, course, sessions, asks=bool(asked))
+        self.maker = maker
         self.questions = Questions(self, asked or {})
 
     def app(self) -> Guard:
@@ -74,6 +77,7 @@ class GraderPage(Shell):
             at("/next", self.next, "POST"),
             at("/of/{handle}/{lesson}", self.submission),
             at("/of/{handle}/{lesson}/file", self.file),
+            at("/of/{handle}/{lesson}/sheet", self.sheet),
             at("/of/{handle}/{lesson}/{action}", self.act, "POST"),
             at("/questions", self.questions.overview),
             at(question, self.questions.answers),
@@ -271,6 +275,14 @@ class GraderPage(Shell):
         if not view:
             return self.missing(session, "There is no such submission.")
         return self.show(session, "file.html", view=view, lines=submission_page.lines_of(view))
+
+    def sheet(self, request: Request, session: GraderSession) -> Response:
+        """Questions on the learner's own code, and the answers. They are made now."""
+        view = self._view(session, request, self.filter_of(session, request.query_params))
+        if not (view and self.maker):
+            return self.missing(session, "There is no such submission.")
+        sheet = self.maker.sheet(view.shown.learner.student, view.grade.lesson)
+        return self.show(session, "sheet.html", view=view, **shown(sheet, view.shown.hide))
 
     def act(self, request: Request, session: GraderSession) -> Response:
         """Do what a form of a submission asks for."""

@@ -16,8 +16,10 @@ from some_results import coded, handed_in, remember_roster, result, save, set_co
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
 from tito.grading.gradebook import enrollment
+from tito.grading.jail.sheet import Sheet
 from tito.grading.page import access, class_list, lexer
 from tito.grading.result import ExerciseCell, packed
+from tito.learn.questions import Question
 
 CODE = f'# %% exercise="exercise"\ndef double(x):\n    """{EVIL}"""\n    return 2 * x\n'
 
@@ -336,6 +338,25 @@ def test_in_anonymous_mode_no_page_names_a_learner(page):
     assert called not in page.ta2.get("/lesson/numbers").text, "only for who wants it"
     page.ta1.post("/anonymous")
     assert "Ada Lovelace" in page.ta1.get("/lesson/numbers").text
+
+
+def test_questions_on_the_code_and_their_answers_hide_the_name_and_are_no_markup(book):
+    one = result("ada", points=(3, 0), sha256="a" * 64)
+    coded(one, CODE)
+    save(book, [one], None, "me", "Ada Lovelace")
+    text = f"Line 3 is changed by Ada Lovelace {EVIL}"
+    asked = Question("exercise", "changed", text, "4", ((3, f"x = {EVIL}"),), 3, ("5", "4"))
+    sheets = SimpleNamespace(sheet=lambda student, lesson: Sheet((asked,)))
+    page = page_of(book, maker=sheets)
+    place = f"/of/{page.of['ada']}/numbers"
+    assert f"{place}/sheet" in page.ta1.get(place).text
+    page.ta1.post("/anonymous")
+    tags = Tags(page.ta1.get(f"{place}/sheet").text)
+    assert tags.words.count(EVIL) == 2 and "Lovelace" not in tags.words
+    assert "b 4 This value came from the learner's own process" in tags.spaced
+    sheets.sheet = lambda student, lesson: Sheet(problem="Too long.")
+    assert "Too long." in page.ta1.get(f"{place}/sheet").text
+    assert page.ta1.get("/of/nobody/numbers/sheet").status_code == 404
 
 
 def test_pseudonyms_are_of_the_gradebook_and_names_can_be_hidden_for_all(page):
