@@ -354,8 +354,7 @@ draw_gpt(vocab_size=1024, context=64, embed_dim=128, layers=3)
 # uses the embedding's own weight, transposed, instead of a second matrix. At each position, the
 # logit of a token is then the dot product of the token's embedding with the vector at that
 # position. That saves V · D parameters. The array gets a gradient from both of its uses, and
-# autograd adds them, as for every tensor that is used twice. With a *copy* of the weight, they
-# would not be added.
+# autograd adds them, as for every tensor that is used twice. A *copy* would get a separate one.
 #
 # **Task.** Write `__init__`, with all attributes that the docstring lists, and `forward`.
 # `Module` also finds the parameters of `blocks`, which is a plain list. Apply dropout after

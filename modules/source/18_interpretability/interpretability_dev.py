@@ -227,8 +227,7 @@ figure = plot_lines({"one layer": train(layers=1)[1], "two layers": losses}, "st
 # - `module.forward` must be read *before* it is replaced. Otherwise the wrapper calls itself.
 #
 # **Task.** Write `hook`. The module may be called with further arguments, which are passed on
-# unchanged. Begin with a block in which nothing goes wrong, and then add the three cases one by
-# one.
+# unchanged. Begin with a block in which nothing goes wrong, then add the cases one by one.
 
 # %% Calling a hook exercise="hook"
 #| export
@@ -278,8 +277,7 @@ check("hook")
 # `named_modules()` gives every module a path, such as `blocks.0.attention`. The given function
 # `hooks` sets several hooks by their names. A path names what the module returns; a path with
 # `.input` names what it is called with. The residual stream, the vectors to which all layers
-# add, is `blocks.0.input` before the first layer, `blocks.0` after it, and `blocks.1` after the
-# second.
+# add, is `blocks.0.input` before the first layer, `blocks.0` after it, and then `blocks.1`.
 
 # %%
 #| export
@@ -952,8 +950,7 @@ draw_ablation(ablate(gpt, text_x, text_y) - before, "nats")
 # notice that random tokens repeat: it expects the tokens that follow in a text, so it is far
 # worse than guessing. Nearly all of the attention that it needs is in layer 0. If you have run
 # the milestone, load its larger GPT with `load_gpt("modules/milestones/gpt.npz")` and repeat
-# the experiment. Larger models, trained on much more text, do have induction heads (Olsson et
-# al., 2022).
+# the experiment. Larger models, trained on more text, do have them (Olsson et al., 2022).
 #
 # A circuit of one model need not exist in another. An empty map is a result, so report it.
 

@@ -409,8 +409,7 @@ for name, group in (("columns", None), ("groups of 32", 32)):
 # The step to columns gains more.
 #
 # A quantized layer uses the matrix. Biases are few, so they stay float32. The classes for
-# embeddings and convolutions are given: a table of embeddings is transposed, and the kernels of
-# a convolution become the columns of a matrix.
+# embeddings and convolutions are given: a table is transposed, kernels become columns.
 #
 # **Task.** Write `from_float` and `forward` of `QuantizedLinear`. `cls()` creates an object of
 # the class; `linear(x, weights, bias)` computes the outputs of a Dense layer, as in lesson 04.
