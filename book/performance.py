@@ -75,9 +75,11 @@ def _engine(found):
         f"{_name(peer).removeprefix('tuned ')} {found['peers'][peer]}" for peer in peers
     )
     note = (
-        "CPU time of one thread, forward and backward pass. Tuned NumPy is the same mathematics "
-        "written by hand, without an engine, so the ratio is what ours costs. Medians of "
-        f"{found['runs']} turns; a ratio is the median of the turns' own. {versions}.\n\n{LEGEND}"
+        "CPU time of one thread for a forward and a backward pass. Tuned NumPy is the same "
+        "mathematics, written by hand without autograd, so the ratio to it is the cost of the "
+        f"engine. Times are medians of {found['runs']} turns. In each turn the libraries run one "
+        "after the other, and a ratio is the median of the ratios of the turns. "
+        f"{versions}.\n\n{LEGEND}"
     )
     return _table(["workload", "tinytorch", *map(_name, peers)], rows), note
 
@@ -96,8 +98,8 @@ def _training(found):
         for one in found
     ]
     note = (
-        "CPU time, and the share of the test digits that were read rightly, or the bits per"
-        " character of held-out text; the losses of both were compared step by step."
+        "CPU time, and below it the share of test digits that are classified correctly, or the"
+        " bits per character of held-out text. The losses of both were compared in each step."
     )
     return _table(["network", "tinytorch", _name("torch")], rows), note
 
@@ -115,10 +117,10 @@ def _compilation(found):
         for one in found["workloads"]
     ]
     note = (
-        "CPU time of one training step, of gpt only loss and gradients; below it, how many times as"
-        " fast as our library it is (95 % interval), and the peak memory of our own versions. NumPy"
-        " and C are what lesson 21's compiler makes of the library's operations; fused are those"
-        " that were fused by hand."
+        "CPU time of one training step; for gpt, of the loss and its gradients. Below it: how many"
+        " times as fast it is as TinyTorch without compilation, with its 95 % confidence interval,"
+        " and the peak memory of our versions. NumPy and C are the programs that the compiler of"
+        " lesson 21 makes. In the versions named fused, operations were fused by hand."
     )
     return _table(["workload", *map(_name, versions)], rows), note
 
@@ -168,14 +170,15 @@ def _grading(found):
     for growth in found["growth"]:
         points, line = growth["points"], growth["lines"]["seconds"]
         said.append(
-            f"With {_workers(growth)}, from {points[0]['submissions']:,} to"
-            f" {points[-1]['submissions']:,} submissions: {_time(line['start'])} and"
-            f" {_time(line['each'])} for each, no class more than {line['off_percent']:.0f} % off"
-            f" that line; {growth['memory_ratio']:.2f} times as much memory for the largest class."
+            f"With {_workers(growth)}, a class of {points[0]['submissions']:,} to"
+            f" {points[-1]['submissions']:,} submissions takes {_time(line['start'])}, and"
+            f" {_time(line['each'])} more for each submission; every class is within"
+            f" {line['off_percent']:.0f} % of this line. The largest class needs"
+            f" {growth['memory_ratio']:.2f} times the memory of the smallest."
         )
     note = (
-        f"Seconds of one worker for one submission. {found['runs']} turns, isolation"
-        f" {found['isolation']}; the peers run the checks in the learner's process."
+        f"Time of one worker for one submission, in {found['runs']} turns with the isolation"
+        f" {found['isolation']}. The peers run the checks in the process of the learner's code."
     )
     table = _table(["", "each", "memory", *map(_name, peers)], rows)
     return table + (_growth(found["growth"], " ".join(said)) if said else ""), note
@@ -243,9 +246,10 @@ def _bar(ratio, bound=None, said=""):
 
 
 LEGEND = (
-    '<div class="bar-legend">A bar is our time, as a share of the time of the library at the head '
-    f"of the column, which is the grey ground. {_bar(0.8, 0.5)} Here we need 0.8 of its time, and "
-    "tuned NumPy (the notch) would need 0.5. A bar beyond the ground: we are slower.</div>"
+    '<div class="bar-legend">The grey background is the time of the library at the top of the '
+    f"column, and the bar is the time of TinyTorch. {_bar(0.8, 0.5)} Here TinyTorch needs 0.8 of "
+    "that time. The notch shows tuned NumPy, which needs 0.5 of it. A bar that is longer than the "
+    "background means that TinyTorch is slower.</div>"
 )
 
 

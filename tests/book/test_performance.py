@@ -110,7 +110,7 @@ def test_the_growth_of_a_class_is_drawn_with_its_line(page):
     for x, y in dots:  # the line goes through the points
         assert y == pytest.approx(low + (high - low) * (x - left) / (right - left), abs=0.2)
     assert "1 worker<" in first and "2 workers" in second and memory.count("<circle") == 6
-    assert "2 s and 100 ms for each" in words(text).replace("\xa0", " ")
+    assert "2 s, and 100 ms more for each" in words(text).replace("\xa0", " ")
 
 
 @pytest.mark.parametrize("most", [0.7, 9, 56.2, 167, 1000, 10_000, 12_345])
