@@ -1,5 +1,5 @@
 # From modules/source/21_compilation/compilation_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 9d4ac7defd25f2bb
+# checksum: b0fa38a8a4793e84
 """Compilation: A training step recorded as a program, simplified, and written as loops in C."""
 
 import numpy as np
@@ -84,10 +84,7 @@ class Traced(TracedMethods):
     shares its memory with another Traced array."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
-        """NumPy calls this instead of computing ufunc(*inputs).
-
-        returns  the result, a new Traced array
-        """
+        """NumPy calls this instead of computing ufunc(*inputs)."""
         op = ufunc if method == "__call__" else getattr(ufunc, method)
         result = self.record(op, *inputs, **options)
         if out is None:
@@ -113,10 +110,7 @@ def trace(f, *arrays, weights=()):
 
 
 def straight(program):
-    """The text of a Python function `program`, with one line for each step.
-
-    returns  (text, {name: object}): the operations and constants that the text uses, by name
-    """
+    """The text of a Python function `program`, with one line for each step."""
     names = {a: f"a{n}" for n, a in enumerate(program.arguments)}
     names |= {node: f"t{n}" for n, node in enumerate(program.nodes)}
     objects, lines = {}, []
@@ -139,10 +133,7 @@ def straight(program):
 
 
 def rewrite(program, rule):
-    """A new program, in which rule(node) takes the place of each step.
-
-    returns  Program with the same arguments, and the outputs replaced, too
-    """
+    """A new program, in which rule(node) takes the place of each step."""
     new = {}
 
     def replaced(x):
@@ -250,10 +241,7 @@ BACKENDS = {"numpy": straight_function}
 
 
 def compile(f, model=None, backend="numpy"):
-    """A compiled version of a function.
-
-    returns  Compiled: called like f
-    """
+    """A compiled version of a function."""
     if backend not in BACKENDS:
         raise ValueError(f"backend is {backend!r}; there are {' and '.join(BACKENDS)}")
     return Compiled(f, model, BACKENDS[backend])
@@ -277,10 +265,7 @@ def bytes_moved(program, groups):
 
 
 def levels(program):
-    """The level of each step.
-
-    returns  {Node: int}
-    """
+    """The level of each step."""
     level = {}
     for node in program.nodes:
         steps = [x for x in only_nodes(node.inputs) if x in level]
@@ -289,10 +274,7 @@ def levels(program):
 
 
 def groups(program):
-    """The group of each step.
-
-    returns  {Node: list of the Nodes of its group}
-    """
+    """The group of each step."""
     level, group = levels(program), {}
     for node in program.nodes:
         group[node] = [node]
@@ -305,10 +287,7 @@ def groups(program):
 
 
 def view_strides(node, strides):
-    """How a step reads the memory of its input, if it needs no copy.
-
-    returns  the strides of the result, a tuple, if the step is a view of `x`
-    """
+    """How a step reads the memory of its input, if it needs no copy."""
     x = node.inputs[0]
     if node.op is np.transpose:
         return tuple([strides[a] for a in node.options["axes"]])
@@ -327,10 +306,6 @@ def view_strides(node, strides):
 
 def plan(arrays):
     """A place for each array in one block of memory.
-
-    returns  (offsets, total): a list with the offset of each array in bytes, in the order of
-             `arrays`, and the size of the block, which is the largest end, offset + size (0
-             without arrays)
 
     >>> plan([(10, 0, 1), (20, 1, 2), (10, 2, 3)])
     ([20, 0, 20], 30)
@@ -354,11 +329,7 @@ def layout_of(program):
 
 
 def arena(program):
-    """A place for each result of a program that must be stored, in one block of memory.
-
-    returns  ({Node: offset in bytes}, the bytes of the block), for each Node in
-             layout_of(program).stored
-    """
+    """A place for each result of a program that must be stored, in one block of memory."""
     layout = layout_of(program)
     time = {node: t for t, group in enumerate(layout.order) for node in group}
     last = {}

@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: a6c4e519b5aa4e45
+# checksum: 7448e691f46493aa
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -82,10 +82,7 @@ def windows(ids, context):
 
 
 def name_windows(names, context, end):
-    """The windows of many short texts. No window contains parts of two texts.
-
-    returns  x, y as from `windows`, with len(text) + 1 windows for each text, in order
-    """
+    """The windows of many short texts. No window contains parts of two texts."""
     pairs = [windows([end] * context + list(name) + [end], context) for name in names]
     return np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pairs])
 
@@ -210,10 +207,7 @@ class RecurrentModel(Module):
         self.head = Dense(hidden, vocab_size)
 
     def forward(self, ids, h=None):
-        """Run over T tokens.
-
-        returns  logits for the token after each of the T tokens, a Tensor (B, T, V)
-        """
+        """Run over T tokens."""
         x = self.embedding(ids)
         if h is None:
             h = Tensor(np.zeros((x.shape[0], self.b.shape[0]), np.float32))
@@ -227,8 +221,6 @@ class RecurrentModel(Module):
 def witten_bell(lower, count, total, distinct):
     """Witten-Bell smoothing: combine how often a token followed its context with the
     probability that shorter contexts give it.
-
-    returns   float array: (count + distinct * lower) / (total + distinct)
 
     >>> witten_bell(np.array([0.5, 0.5]), np.array([3, 1]), 4, 2)
     array([0.66666667, 0.33333333])

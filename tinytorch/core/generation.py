@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 4ef5028ba909acde
+# checksum: 2ccbead033d457da
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import math
@@ -290,7 +290,6 @@ def slide(cache, n):
     """Drop the oldest n tokens of every layer of a KVCache; changes it in place.
 
     n        int from 0 to `cache.length`, else ValueError with both numbers
-    returns  None
     """
     if not 0 <= n <= cache.length:
         raise ValueError(f"cannot drop {n} of {cache.length} tokens")
@@ -306,7 +305,6 @@ def accept(p, q, token, rng=None):
 
     p        array of shape (V,): the probabilities of the large model
     q        array of shape (V,): the probabilities of the draft model
-    returns  (bool, int): (True, token) with the probability min(1, p[token] / q[token])
 
     >>> accept([0.0, 1.0], [1.0, 0.0], 0, rng=0)
     (False, 1)

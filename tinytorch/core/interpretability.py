@@ -1,5 +1,5 @@
 # From modules/source/18_interpretability/interpretability_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: ecb89335a1156406
+# checksum: 4f2094ff5b10e9a4
 """Interpretability: Open a trained model, change one thing, and see what breaks."""
 
 import contextlib
@@ -299,10 +299,7 @@ def probe_accuracy(train, labels, test, test_labels):
 
 
 def probe(train, labels, test, test_labels, rng, groups=None):
-    """The accuracy of a linear probe, and of the same probe on a control task.
-
-    returns  (accuracy, control accuracy), two floats
-    """
+    """The accuracy of a linear probe, and of the same probe on a control task."""
     accuracy = probe_accuracy(train, labels, test, test_labels)
     if groups is None:
         control = rng.permutation(labels), rng.permutation(test_labels)

@@ -1,5 +1,5 @@
 # From modules/source/04_layers/layers_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 8ecfee8907f65b13
+# checksum: f0b3ef6ebaa1b434
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -322,8 +322,6 @@ def incompatible_keys(module, state):
 def load_state_dict(module, state):
     """Copy the arrays of `state` into the arrays of the tensors in `module`.
 
-    returns  None
-
     Raises ValueError with the messages of `incompatible_keys` if there are any, and TypeError
     if floating-point numbers would have to become integers.
     """
@@ -340,10 +338,7 @@ def load_state_dict(module, state):
 
 
 def set_training(module, mode):
-    """Set the attribute `training` of `module` and of all its submodules to `mode`.
-
-    returns  None
-    """
+    """Set the attribute `training` of `module` and of all its submodules to `mode`."""
     for _, part in traverse(module):
         if isinstance(part, Module):
             part.training = mode

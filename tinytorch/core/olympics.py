@@ -1,5 +1,5 @@
 # From modules/source/25_olympics/olympics_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 27f467688f2414af
+# checksum: b8551a090b048c37
 """Olympics: A referee for models: Pareto fronts, Wilson intervals, results you can verify."""
 
 import hashlib
@@ -49,8 +49,6 @@ def front(points, lower):
 
 def accuracy_interval(right, n, level=0.95):
     """The Wilson interval for the share of right answers.
-
-    returns  (low, high), two floats from 0 to 1
 
     ValueError with both numbers when `right` is not between 0 and `n`.
     """
@@ -125,8 +123,6 @@ def read_arrays(file, most=1_000_000):
 def model_of(build, weights):
     """The model of an entry, in evaluation mode.
 
-    returns  the Module with these weights
-
     ValueError with the name of the array when a decoded array contains nan or infinity.
     ValueError of `load_state_dict` when names or shapes do not fit the model.
     """
@@ -175,8 +171,6 @@ def work_of(model, x):
     """The scores of a model, and the work that they took.
 
     x        array of shape (n, features)
-    returns  (scores, flops, moved): the ndarray of the model's result, and two ints, the sums
-             of FLOPs and of bytes over all rows of a `Profile` of the model
     """
     with no_grad(), Profile(model) as profile:
         scores = model(Tensor(x)).data
@@ -268,8 +262,6 @@ class Report:
 def referee(entries, events):
     """Judge every entry in every event.
 
-    returns  Report with one row for each entry and event
-
     ValueError with the name when two entries have the same name.
     """
     names = [entry.name for entry in entries]
@@ -298,10 +290,7 @@ def verify(report, entries, events):
 
 
 def leaderboard(reports):
-    """Reports of several days merged into one.
-
-    returns  Report
-    """
+    """Reports of several days merged into one."""
     rows = [row for report in reports for row in report.rows]
     newest = {row["entry"]: row["digest"] for row in rows}
     last = {(row["entry"], row["event"]): row for row in rows

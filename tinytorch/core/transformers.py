@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 7fd8ed063cc5aa08
+# checksum: ee13d78d300027c9
 """Transformers: a GPT, a decoder-only language model, and what its training needs.
 
 What is here, in the order in which to read it:
@@ -81,10 +81,7 @@ class TransformerBlock(Module):
 
 
 def init_gpt(model, rng=None):
-    """Initialize the weights of a stack of transformer blocks as nanoGPT does, in place.
-
-    returns  None
-    """
+    """Initialize the weights of a stack of transformer blocks as nanoGPT does, in place."""
     rng, parameters = generator(rng), model.named_parameters()
     blocks = sum(isinstance(part, TransformerBlock) for part in model.modules())
     for name, p in parameters:
@@ -175,11 +172,6 @@ def lm_loss(model, x, y):
 
 def decay_groups(model, weight_decay):
     """The parameters of a model as two groups for an optimizer.
-
-    returns       [{"params": matrices, "weight_decay": weight_decay},
-                   {"params": all others, "weight_decay": 0.0}], both lists of Tensors in the
-                  order of `model.parameters()`. A matrix is a parameter with two axes or more
-                  that is not the weight of an Embedding
 
     >>> [len(group["params"]) for group in decay_groups(GPT(50, 16, 32, 1, 4), 0.1)]
     [4, 12]

@@ -1,14 +1,16 @@
 """Shorten the docstrings of an exported module.
 
 In the chapter, the docstring of an exercise is its contract. The module keeps what a user of the
-library looks up: the first paragraph, what is returned, the clauses that give a shape or an error,
-and the first example if its call and its result are one line each. The laws read what is returned.
+library looks up: the first paragraph, the type of the result, the clauses that give a shape or an
+error, and the first example if its call and its result are one line each. The laws read the type.
 """
 
 import ast
 import re
 import textwrap
 from collections.abc import Iterator
+
+from tito.lesson.pictures import promised
 
 DROPPED = "\0"  # in place of a line that the module does not have
 WIDTH = 96
@@ -58,7 +60,7 @@ def _notes(paragraph: str, indent: str) -> Iterator[str]:
         column = match[0] if (match := COLUMN.match(row)) else ""
         first, *others = _clauses(" ".join(row.removeprefix(column).split()))
         kept = [clause for clause in others if TOLD.search(clause)]
-        is_result = column.startswith("returns ")
+        is_result = bool(promised(row))
         if TOLD.search(first) or is_table and (kept or is_result or "shape" in first):
             kept = [first, *kept]
         is_nested = re.search(rf"\n {{{len(column) + 1}}}", row)
