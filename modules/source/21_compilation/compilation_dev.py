@@ -576,8 +576,8 @@ check("same")
 # and dtypes of the weights. Without it, a model that was compiled in `eval()` would train
 # without its dropout, and there would be no error.
 #
-# **Task.** Write `signature`, and the last lines of `__call__`. `self.build(arguments)` makes an
-# operation. Call it by `apply(operation, *self.weights, arrays=arrays, saved={})`. The list
+# **Task.** Write `signature`, and the last lines of `__call__`. `self.build(arguments)` makes
+# an operation. Call it by `apply(operation, *self.weights, arrays=arrays, saved={})`. The list
 # `arrays` has the arguments that are arrays, and after them the arrays of `self.others`.
 
 # %% The cache of programs exercise="cache"
@@ -729,8 +729,9 @@ check("bytes-moved")
 # input, and one more if it must wait for this input. Steps of one level never wait for each
 # other.
 #
-# **Task.** Write `levels` and `groups`. Two functions are given: `joins(x, node)` says whether a
-# step can join the loops of its input `x`, and `waits(x, node)` whether it must wait for them.
+# **Task.** Write `levels` and `groups`. Two functions are given: `joins(x, node)` says whether
+# a step can join the loops of its input `x`, and `waits(x, node)` whether it must wait for
+# them.
 
 # %% Groups of steps exercise="groups"
 #| export
