@@ -124,19 +124,18 @@ def downloaded(is_agreed):
             sys.exit("GPT-2 is not downloaded yet: tito milestone run gpt2 --download")
         if not is_agreed and input("Download it? [y/n] ").strip().lower() not in ("y", "yes"):
             sys.exit("nothing was downloaded; --folder uses files that you have")
-    try:
-        return download_gpt2()
-    except OSError as error:
-        sys.exit(str(error))
+    return download_gpt2()
 
 
 def opened(chosen):
-    """The model and its tokenizer; ends the program with a sentence when there is none."""
-    folder = chosen.folder or downloaded(chosen.download)
+    """((model, tokenizer), folder); ends the program with a sentence when there is none."""
     try:
+        folder = chosen.folder or downloaded(chosen.download)
         return load_gpt2(folder), folder
     except (OSError, CheckpointError) as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("stopped; the next run goes on where this one stopped")
 
 
 def tokens_after(model, ids, chosen, rng):
