@@ -1019,10 +1019,11 @@ figure = amdahl_curve(lambda workers: amdahl(share, workers), low, high)
 # ## A ring of workers
 #
 # Our main process reads the gradient of each worker. With n machines in a network, it would
-# receive n gradients. In **ring all-reduce**, each worker sends only to the next one. The
-# gradient is cut into n parts. In n - 1 turns the parts go around, and each worker adds its
-# own numbers; in n - 1 more turns the finished parts go around. Predict: how many bytes does
-# each of 64 workers send, as a multiple of the bytes of the gradient?
+# receive n gradients. In **ring all-reduce**, each worker sends only to the next one, and in
+# the end all have the sum. The gradient is cut into n parts. In n - 1 turns the parts go
+# around, and each worker adds its own numbers; in n - 1 more turns the finished parts go
+# around. Predict: how many bytes does each of 64 workers send, as a multiple of the bytes of
+# the gradient?
 
 # %% tags=["answer", "explained"]
 def ring_all_reduce(gradients):
@@ -1046,9 +1047,10 @@ for n in (2, 4, 64):
 
 # %% [markdown]
 # It is 2 (n - 1) / n: less than two gradients, for any number of workers. After the first
-# half, each worker has 1/n of the finished sum. If it also keeps only 1/n of the optimizer's
-# state (**sharded states**), AdamW's 8 bytes per weight become 8 / n, and the new weights go
-# around in the second half: for 10⁹ weights and 8 workers, 1 GB each in place of 8 GB.
+# half, each worker has 1/n of the finished sum. With **sharded states**, each worker keeps only
+# that part of the optimizer's state, and updates only that part of the weights, which then go
+# around in the second half. AdamW's 8 bytes per weight become 8 / n: for 10⁹ weights and 8
+# workers, 1 GB each in place of 8 GB.
 #
 # In **tensor parallelism**, each worker holds a part of every matrix. Then the outputs are
 # summed, twice in the forward pass of a block: for 1,024 tokens of 768 float32 numbers 3.1 MB,
