@@ -187,7 +187,7 @@ def demonstrate(model, tokenizer, chosen):
         print()
         seconds += np.diff(times)[1:].tolist()  # the first one reads the prompt
     weights = sum(p.data.nbytes for p in model.parameters())
-    used, speed = memory(), float(1 / np.median(seconds))
+    used, speed = memory(), float(1 / np.median(seconds)) if seconds else 0.0
     print(f"\n{speed:.1f} tokens per second; the weights are {weights / 1e6:.0f} MB", end="")
     print(f", the whole program uses {used / 1e6:.0f} MB of memory." if used else ".")
     return speed
