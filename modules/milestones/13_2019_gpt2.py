@@ -1,4 +1,4 @@
-"""2019: GPT-2 writes, and every line that computes it is yours.
+"""2019: GPT-2 writes, on the library that you built.
 
 OpenAI published GPT-2 in this year: a transformer of 124 million weights, trained on 40 GB of
 text from the web. The GPT of lesson 15 has the same architecture: layer normalization before
