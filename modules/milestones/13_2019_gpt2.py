@@ -1,4 +1,4 @@
-"""2019: GPT-2 writes, and every line that computes it is yours.
+"""2019: GPT-2 writes, on the library that you built.
 
 OpenAI published GPT-2 in this year: a transformer of 124 million weights, trained on 40 GB of
 text from the web. The GPT of lesson 15 has the same architecture: layer normalization before
@@ -124,19 +124,18 @@ def downloaded(is_agreed):
             sys.exit("GPT-2 is not downloaded yet: tito milestone run gpt2 --download")
         if not is_agreed and input("Download it? [y/n] ").strip().lower() not in ("y", "yes"):
             sys.exit("nothing was downloaded; --folder uses files that you have")
-    try:
-        return download_gpt2()
-    except OSError as error:
-        sys.exit(str(error))
+    return download_gpt2()
 
 
 def opened(chosen):
-    """The model and its tokenizer; ends the program with a sentence when there is none."""
-    folder = chosen.folder or downloaded(chosen.download)
+    """((model, tokenizer), folder); ends the program with a sentence when there is none."""
     try:
+        folder = chosen.folder or downloaded(chosen.download)
         return load_gpt2(folder), folder
     except (OSError, CheckpointError) as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("stopped; the next run goes on where this one stopped")
 
 
 def tokens_after(model, ids, chosen, rng):
@@ -188,7 +187,7 @@ def demonstrate(model, tokenizer, chosen):
         print()
         seconds += np.diff(times)[1:].tolist()  # the first one reads the prompt
     weights = sum(p.data.nbytes for p in model.parameters())
-    used, speed = memory(), float(1 / np.median(seconds))
+    used, speed = memory(), float(1 / np.median(seconds)) if seconds else 0.0
     print(f"\n{speed:.1f} tokens per second; the weights are {weights / 1e6:.0f} MB", end="")
     print(f", the whole program uses {used / 1e6:.0f} MB of memory." if used else ".")
     return speed

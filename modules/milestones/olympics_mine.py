@@ -101,9 +101,9 @@ def saved_entry(path):
     """The Entry in a file of `Entry.save`. Its biases, which are never packed, say which of the
     board's models it is. ValueError when it is none.
 
-    path  its name without .npz is the name on the board
+    path  its name is the name on the board, with .npz: no given entry is called so
     """
-    weights = Entry.load(path, path.stem, None).weights
+    weights = Entry.load(path, path.name, None).weights
     sizes = {name: len(a) for name, a in weights.items() if name.endswith(".bias") and a.ndim}
     if sizes.keys() == {"0.bias", "2.bias"}:
         build = builder("mlp", {"hidden": sizes["0.bias"]})
@@ -111,7 +111,7 @@ def saved_entry(path):
         build = builder("cnn", {"first": sizes["1.bias"], "second": sizes["3.bias"]})
     else:
         raise ValueError("its arrays are those of no model of tinytorch.data.olympics")
-    return Entry(path.stem, build, weights)
+    return Entry(path.name, build, weights)
 
 
 # The ladder.

@@ -205,6 +205,13 @@ def test_a_milestone_without_a_picture_needs_no_alt_text(again):
     assert "75.0%" in page(site) and "<img" not in page(site)
 
 
+def test_a_milestone_that_downloads_has_a_page_and_is_not_run(again):
+    change(again, "# seconds = 30", '# seconds = 30\n# downloads = "550 MB"')
+    site = book.build(again)
+    assert "sum" not in site.ran and "Downloads" in page(site) and "550 MB" in page(site)
+    assert "What it reaches" not in page(site)
+
+
 @pytest.mark.parametrize(
     "new",
     ['print("adding"); twice = COUNT; x = 0; twice = x + x', 'print("twice =", "x + x")'],

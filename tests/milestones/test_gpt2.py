@@ -117,6 +117,18 @@ def test_it_asks_before_it_downloads(published, monkeypatch, capsys):
     gpt2.run()
 
 
+def test_ctrl_c_while_it_asks_or_downloads_is_one_sentence(published, monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr("builtins.input", interrupted)
+    for words in ([], ["--download"]):
+        with pytest.raises(SystemExit, match="the next run goes on where this one stopped"):
+            gpt2.run(0, words)
+        monkeypatch.setattr(gpt2, "download_gpt2", interrupted)
+
+
 def test_without_a_terminal_it_says_how(published, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     with pytest.raises(SystemExit, match="tito milestone run gpt2 --download"):

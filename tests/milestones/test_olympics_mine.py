@@ -149,11 +149,11 @@ def test_neurons_that_reach_nothing_are_removed_and_nothing_changes():
 def test_what_entry_save_wrote_is_judged_with_its_name(folder, capsys):
     for name, (build, weights) in given_entries().items():
         if name in ("MLP, 4 bits", "CNN"):
-            Entry(name, build, weights).save(folder / f"my {name[:3]}.npz")
+            Entry(name, build, weights).save(folder / f"{name[:3]}.npz")
     measured, _ = olympics.run(0, ["--mine"])
     assert {name: round(359 * share) for name, share in measured.items()} == {
-        "digits, fresh: my CNN": 335,
-        "digits, fresh: my MLP": 318,
+        "digits, fresh: CNN.npz": 335,
+        "digits, fresh: MLP.npz": 318,
     }
 
 

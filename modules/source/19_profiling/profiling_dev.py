@@ -1178,6 +1178,47 @@ for batch in (1, 8, 32):
 # prediction says, so a ratio below 1 is possible. To make a program faster, remove one cost at
 # a time, and measure each change with `race`.
 #
+# ## Latency under load
+#
+# A server that answers requests is judged by their **latency**, the time from the arrival of a
+# request to the end of its answer, with the time that it waits. The latencies are a
+# distribution: half of the requests take at most **p50**, the median, and 99 of 100 at most
+# **p99**. A service promises a p99.
+#
+# Let a request take 1 unit of time. Requests arrive at random, independently of each other, so
+# that some come at nearly the same time and wait. The server may take up to `batch` waiting
+# requests together, and n requests take 0.9 + 0.1 n. Predict: with 0.9 requests per unit of
+# time, the server without batches is busy for 90 % of the time. What is its p99?
+
+# %% tags=["answer", "explained"]
+def latencies(rate, batch, requests=50_000):
+    """The latency of each request, when `rate` of them arrive in a unit of time."""
+    arrivals = np.random.default_rng(0).exponential(1 / rate, requests).cumsum()
+    free, first, found = 0.0, 0, []
+    while first < requests:
+        begin = max(free, arrivals[first])
+        waiting = int(np.searchsorted(arrivals, begin, "right"))
+        end = min(waiting, first + batch)
+        free = begin + 0.9 + 0.1 * (end - first)
+        found.append(free - arrivals[first:end])
+        first = end
+    return np.concatenate(found)
+
+print("          one at a time       up to 16 together")
+print("rate      p50      p99        p50      p99")
+for rate in (0.2, 0.5, 0.9, 0.95, 2.0, 5.0):
+    one, many = (np.percentile(latencies(rate, batch), [50, 99]) for batch in (1, 16))
+    alone = "{:8.1f} {:8.1f}".format(*one) if rate < 1 else " without an end  "
+    print(f"{rate:4} {alone} {many[0]:10.1f} {many[1]:8.1f}")
+
+# %% [markdown]
+# Near full load, one request at a time waits many times as long as its answer takes, and above
+# 1 the queue grows without an end. So a server keeps a reserve: its *throughput* and its p99
+# cannot both be at their best. Batches raise the rate that it can serve, to 16 / 2.5 = 6.4
+# here, and every request in a batch takes as long as the whole batch. (In MLPerf's server
+# scenario, requests arrive at random, too, and the highest rate counts at which p99 keeps a
+# limit.)
+#
 # ## Look back
 #
 # 1. Time `lambda: None` with `seconds`. What do you really measure? How would you time a

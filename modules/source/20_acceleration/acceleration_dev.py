@@ -936,6 +936,47 @@ figure = amdahl_curve(lambda workers: amdahl(share, workers), low, high)
 # threads for one product. The workers use one thread each. `tito test` sets the variable
 # `OMP_NUM_THREADS` to 1, so that the main process uses one thread, too; in a notebook, one
 # process may already use all cores.
+#
+# ## A ring of workers
+#
+# Our main process reads the gradient of each worker. With n machines in a network, it would
+# receive n gradients. In **ring all-reduce**, each worker sends only to the next one, and in
+# the end all have the sum. The gradient is cut into n parts. In n - 1 turns the parts go
+# around, and each worker adds its own numbers; in n - 1 more turns the finished parts go
+# around. Predict: how many bytes does each of 64 workers send, as a multiple of the bytes of
+# the gradient?
+
+# %% tags=["answer", "explained"]
+def ring_all_reduce(gradients):
+    """The sum of the gradients at each worker, and the bytes that one worker sends."""
+    n, sent = len(gradients), 0
+    parts = [np.array_split(g.copy(), n) for g in gradients]
+    for turn in range(2 * (n - 1)):
+        moving = [((w - turn) % n, parts[w][(w - turn) % n].copy()) for w in range(n)]
+        for w, (part, values) in enumerate(moving):
+            target = parts[(w + 1) % n]
+            target[part] = target[part] + values if turn < n - 1 else values
+        sent += moving[0][1].nbytes
+    return [np.concatenate(p) for p in parts], sent
+
+for n in (2, 4, 64):
+    gradients = np.random.default_rng(0).normal(size=(n, 6400))
+    sums, sent = ring_all_reduce(gradients)
+    apart = max(abs(s - gradients.sum(axis=0)).max() for s in sums)
+    print(f"{n:2} workers: each sends {sent / gradients[0].nbytes:.2f} gradients; the sums "
+          f"differ by {apart:.0e}")
+
+# %% [markdown]
+# It is 2 (n - 1) / n: less than two gradients, for any number of workers. After the first
+# half, each worker has 1/n of the finished sum. With **sharded states**, each worker keeps only
+# that part of the optimizer's state, and updates only that part of the weights, which then go
+# around in the second half. AdamW's 8 bytes per weight become 8 / n: for 10⁹ weights and 8
+# workers, 1 GB each in place of 8 GB.
+#
+# In **tensor parallelism**, each worker holds a part of every matrix. Then the outputs are
+# summed, twice in the forward pass of a block: for 1,024 tokens of 768 float32 numbers 3.1 MB,
+# twice in each of the 12 blocks of GPT-2. This needs a fast connection, so it is used within
+# one machine. (Rajbhandari et al., ZeRO, 2020; Shoeybi et al., Megatron-LM, 2019.)
 
 # %% [markdown] page="Half precision, and the limits of NumPy"
 # ## Loss scaling
