@@ -651,7 +651,11 @@ def test_evaluation_uses_the_running_statistics():
     of_the_batch = "These are the statistics of the batch: then the output for one example "
     of_the_batch += "depends on its neighbours"
     no_root = "The running variance is not a deviation: divide by its root"
+    moved = "In evaluation no statistics move; these moved before they were used"
+    new = (x - (0.9 * mean + 0.1 * x.mean(0))) / np.sqrt(0.9 * var + 0.1 * x.var(0, ddof=1))
+    only_mean = (x - (0.9 * mean + 0.1 * x.mean(0))) / np.sqrt(var)
     causes = {of_the_batch: hat(x, 0, 0), no_root: [[0, 4], [0, 4], [0.75, 16]]}
+    causes |= {moved: new, f"{moved}.": only_mean}
     close(out, wanted, f"{case} the output", causes)
     expect(mean_after, mean, "in evaluation the running statistics should stay: the mean")
     expect(var_after, var, "in evaluation the running statistics should stay: the variance")
