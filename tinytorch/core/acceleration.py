@@ -1,5 +1,5 @@
 # From modules/source/20_acceleration/acceleration_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 04986daea8988181
+# checksum: caa450fbce4d097d
 """Acceleration: Caches, memory, fusion, batches and processes, each gain measured."""
 
 import math
@@ -89,7 +89,6 @@ def gelu_into(x, out, scratch):
     """GELU (tanh approximation), written into an existing array.
 
     out      ndarray of the same shape and dtype: the result
-    returns  `out`
     """
     c = math.sqrt(2 / math.pi)
     np.multiply(x, x, out=scratch)
@@ -106,7 +105,6 @@ def gelu_fused(x, out, buffers, block=65_536):
     """GELU in blocks of at most `block` elements.
 
     out      contiguous ndarray of the same shape and dtype: the result
-    returns  `out`
 
     >>> gelu_fused(np.array([-1000.0, 0.0, 1000.0]), np.empty(3), Buffers(), block=2).tolist()
     [-0.0, 0.0, 1000.0]
@@ -122,9 +120,6 @@ def gelu_fused(x, out, buffers, block=65_536):
 
 def ladder(variants, rounds, rng=None, clock=time.process_time, tolerance=1e-5):
     """Race variants of one training step, and compare their losses.
-
-    returns    (times, gains): the dict of `race`, and {name: (low, high)}: the variant is low
-               to high times as fast as the one before it in `variants`, by `ratio_interval`
 
     ValueError, with the name of the variant, when one of its losses differs from the loss that
     the first variant had in the same step by more than `tolerance`, or is not a number.
@@ -147,10 +142,6 @@ def ladder(variants, rounds, rng=None, clock=time.process_time, tolerance=1e-5):
 
 def plan(arrays):
     """A place for each array in one block of memory.
-
-    returns  (offsets, total): a list with the offset of each array in bytes, in the order of
-             `arrays`, and the size of the block, which is the largest end, offset + size (0
-             without arrays)
 
     >>> plan([(10, 0, 1), (20, 1, 2), (10, 2, 3)])
     ([20, 0, 20], 30)
@@ -236,7 +227,6 @@ def move(model, arrays):
 
     arrays   list of ndarrays of the shapes and dtypes of model.parameters(): they get the
              numbers of the parameters, and become their `.data`
-    returns  None
     """
     for p, array in zip(model.parameters(), arrays):
         array[...] = p.data

@@ -1,5 +1,5 @@
 # From modules/source/01_backprop/backprop_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 83baa4192fdbc521
+# checksum: 595c47ae75f8d527
 """Backpropagation: Compute the gradient of a network in one backward pass, and train it."""
 
 import itertools
@@ -89,9 +89,6 @@ def add(a, b):
 def multiply(a, b):
     """a * b, recorded.
 
-    returns  a Value that records "*", the inputs (a, b), and the local gradient for each, as
-             plain floats
-
     >>> multiply(Value(2.0), Value(-5.0))._local_gradients
     (-5.0, 2.0)
     """
@@ -121,10 +118,7 @@ def tanh(x):
 
 
 def propagate(node):
-    """Increase the `grad` of each input of `node` by its local gradient times `node.grad`.
-
-    returns  None
-    """
+    """Increase the `grad` of each input of `node` by its local gradient times `node.grad`."""
     g = node.grad
     # The loop below, written out for two inputs: most nodes have two, and this is faster.
     if len(node._prev) == 2:
@@ -151,10 +145,7 @@ def topological_order(root):
 
 
 def backward(root):
-    """Increase the `grad` of every leaf by the derivative of `root` with respect to it.
-
-    returns  None
-    """
+    """Increase the `grad` of every leaf by the derivative of `root` with respect to it."""
     nodes = topological_order(root)
     for node in nodes:
         if node._prev:
@@ -356,7 +347,7 @@ def forward_order(roots):
 def forward_mode_derivatives(roots, leaf):
     """The derivatives of several results with respect to one number, in one pass.
 
-    returns  list of floats, one per root: its derivative with respect to `leaf`
+    returns  list of floats, one per root
     """
     derivatives = {leaf: 1.0}
     for node in forward_order(roots):

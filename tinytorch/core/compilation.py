@@ -1,5 +1,5 @@
 # From modules/source/21_compilation/compilation_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: e97535c75ceb6a77
+# checksum: faa75984cbeabec9
 """Compilation: A training step recorded as a program, simplified, and written as loops in C."""
 
 import numpy as np
@@ -84,10 +84,7 @@ class Traced(TracedMethods):
     shares its memory with another Traced array."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
-        """NumPy calls this instead of computing ufunc(*inputs).
-
-        returns  the result, a new Traced array
-        """
+        """NumPy calls this instead of computing ufunc(*inputs)."""
         op = ufunc if method == "__call__" else getattr(ufunc, method)
         result = self.record(op, *inputs, **options)
         if out is None:
@@ -113,10 +110,7 @@ def trace(f, *arrays, weights=()):
 
 
 def straight(program):
-    """The text of a Python function `program`, with one line for each step.
-
-    returns  (text, {name: object}): the operations and constants that the text uses, by name
-    """
+    """The text of a Python function `program`, with one line for each step."""
     names = {a: f"a{n}" for n, a in enumerate(program.arguments)}
     names |= {node: f"t{n}" for n, node in enumerate(program.nodes)}
     objects, lines = {}, []
@@ -139,10 +133,7 @@ def straight(program):
 
 
 def rewrite(program, rule):
-    """A new program, in which rule(node) takes the place of each step.
-
-    returns  Program with the same arguments, and the outputs replaced, too
-    """
+    """A new program, in which rule(node) takes the place of each step."""
     new = {}
 
     def replaced(x):
@@ -250,10 +241,7 @@ BACKENDS = {"numpy": straight_function}
 
 
 def compile(f, model=None, backend="numpy"):
-    """A compiled version of a function.
-
-    returns  Compiled: called like f
-    """
+    """A compiled version of a function."""
     if backend not in BACKENDS:
         raise ValueError(f"backend is {backend!r}; there are {' and '.join(BACKENDS)}")
     return Compiled(f, model, BACKENDS[backend])
@@ -277,10 +265,7 @@ def bytes_moved(program, groups):
 
 
 def levels(program):
-    """The level of each step.
-
-    returns  {Node: int}
-    """
+    """The level of each step."""
     level = {}
     for node in program.nodes:
         steps = [x for x in only_nodes(node.inputs) if x in level]
@@ -289,10 +274,7 @@ def levels(program):
 
 
 def groups(program):
-    """The group of each step.
-
-    returns  {Node: list of the Nodes of its group}
-    """
+    """The group of each step."""
     level, group = levels(program), {}
     for node in program.nodes:
         group[node] = [node]
@@ -305,10 +287,7 @@ def groups(program):
 
 
 def view_strides(node, strides):
-    """How a step reads the memory of its input, if it needs no copy.
-
-    returns  the strides of the result, a tuple, if the step is a view of `x`
-    """
+    """How a step reads the memory of its input, if it needs no copy."""
     x = node.inputs[0]
     if node.op is np.transpose:
         return tuple([strides[a] for a in node.options["axes"]])
@@ -331,11 +310,7 @@ def layout_of(program):
 
 
 def arena(program):
-    """A place for each result of a program that must be stored, in one block of memory.
-
-    returns  ({Node: offset in bytes}, the bytes of the block), for each Node in
-             layout_of(program).stored
-    """
+    """A place for each result of a program that must be stored, in one block of memory."""
     layout = layout_of(program)
     time = {node: t for t, group in enumerate(layout.order) for node in group}
     last = {}
@@ -358,8 +333,7 @@ class Loops(LoopMethods):
     def nest(self, group):
         """The lines that compute a group of elementwise steps and reductions.
 
-        returns  list of lines: for each reduction the loops that set its totals to
-                 START[node.op]
+        returns  list of lines
         """
         shape, start, body = loop_shape(group[0]), [], []
         for node in group:

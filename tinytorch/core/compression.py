@@ -1,5 +1,5 @@
 # From modules/source/24_compression/compression_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 5d7419315d12bfe2
+# checksum: 47b6dd88beffd97d
 """Compression: Fewer numbers: pruning, low rank, LoRA, averages of weights, distillation."""
 
 import copy
@@ -60,10 +60,7 @@ def replaced(model, arrays):
 
 
 def prune_global(model, amount, saliency=abs):
-    """Which weights of a whole model remain when the least salient ones are removed.
-
-    returns   {path: bool mask} for the paths of matrices(model), in their order
-    """
+    """Which weights of a whole model remain when the least salient ones are removed."""
     scores = {path: saliency[path] if isinstance(saliency, dict) else saliency(w)
               for path, w in matrices(model).items()}
     mask = prune_magnitude(np.concatenate([s.ravel() for s in scores.values()]), amount)
@@ -76,9 +73,6 @@ def stored_bytes(w):
     """The bytes that an array needs in three formats.
 
     w        array of any shape and float dtype
-    returns  {"dense": all numbers, "mask": the nonzero numbers and one bit for each number of
-             `w`, rounded up to whole bytes, "index": the nonzero numbers and one place for each
-             of them, of 2 bytes if w.size is at most 65,536, otherwise 4}
 
     >>> stored_bytes(np.array([[0.0, 1.5, 0.0, 0.0, 2.0]], "float32"))
     {'dense': 20, 'mask': 9, 'index': 12}
@@ -125,7 +119,6 @@ def saliency_obd(model, x, loss, probes, rng):
     """The saliency of optimal brain damage, h * w² / 2.
 
     loss     a function of the model's outputs that returns one number, a Tensor of shape ()
-    returns  {path: array} for the paths of matrices(model)
     """
     w = Tensor(np.concatenate([p.data.ravel() for p in model.parameters()]))
     def f(vector):
@@ -168,8 +161,6 @@ def dense_of(weights, bias=None):
 def prune_neurons(first, second, keep):
     """Two layers with some of the neurons between them.
 
-    returns        (first, second): new Dense layers with len(keep) neurons between them
-
     >>> prune_neurons(Dense(64, 256), Dense(256, 64), [7, 100, 8])
     (Dense(64, 3), Dense(3, 64))
     """
@@ -183,9 +174,6 @@ def prune_neurons(first, second, keep):
 
 def low_rank(dense, rank):
     """Two smaller layers in place of one, by the singular value decomposition.
-
-    returns  Sequential of two Dense layers, (in, rank) without a bias and (rank, out) with the
-             bias of `dense`, if it has one
 
     >>> low_rank(Dense(64, 256), 16)
     Sequential(Dense(64, 16, bias=False), Dense(16, 256))
@@ -238,8 +226,6 @@ def average(states, weights=None):
     """The weighted mean of the state dicts of several models.
 
     states   list of state dicts {name: array} with the same names and shapes
-    returns  a new state dict: each array is the sum of weight * array over the states, in the
-             dtype that it has in the first state
 
     >>> average([{"w": np.array([1.0, 2.0])}, {"w": np.array([3.0, 6.0])}], [0.25, 0.75])
     {'w': array([2.5, 5. ])}

@@ -1,5 +1,5 @@
 # From modules/source/09_data/data_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: c646ecbc4c2e9e7e
+# checksum: 49966b1c88ce4cca
 """Data: Real images, split, shuffled, batched, standardized and augmented."""
 
 import math
@@ -75,8 +75,6 @@ def digits(split="train"):
     """Handwritten digits, 8 x 8 pixels, values from 0 to 1: 1,438 for training, 359 for
     testing. Needs no network.
 
-    returns  TensorDataset of float32 images (n, 1, 8, 8) and int64 labels (n,)
-
     >>> len(digits("train")), len(digits("test"))
     (1438, 359)
     """
@@ -123,7 +121,6 @@ def stratified_split(labels, fraction, rng=None):
     """Hold out the same fraction of each class, drawn at random.
 
     labels    array of shape (n,): the class of each example
-    returns   (kept, held_out): two arrays of indices, each in increasing order
     """
     labels = np.asarray(labels)
     rng, held_out = generator(rng), []
@@ -149,7 +146,7 @@ def batches(order, batch_size, drop_last=False):
     """Cut the indices of an epoch into batches.
 
     order       array of shape (n,): indices
-    returns     list of arrays: consecutive pieces of `order`, each of length batch_size
+    returns     list of arrays
 
     >>> batches(np.array([4, 2, 0, 3, 1]), 2)
     [array([4, 2]), array([0, 3]), array([1])]
@@ -160,8 +157,6 @@ def batches(order, batch_size, drop_last=False):
 
 def collate(samples):
     """Combine several examples into one batch.
-
-    returns  for tuples, a tuple with the collated batch of each member
 
     Raises ValueError, with the shapes in its message, when the shapes differ.
     """
@@ -401,10 +396,7 @@ def cifar10(split="train"):
 
 
 def enqueue(items, put):
-    """Put all items into a queue, then the end or the error; stop when the queue is closed.
-
-    returns  None
-    """
+    """Put all items into a queue, then the end or the error; stop when the queue is closed."""
     try:
         for item in items:
             if not put("item", item):
@@ -416,8 +408,6 @@ def enqueue(items, put):
 
 def prefetch(items, ahead=2):
     """The same items in the same order, prepared by a thread in advance.
-
-    returns  a generator
 
     >>> list(prefetch("abc"))
     ['a', 'b', 'c']

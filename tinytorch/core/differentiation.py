@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 622ff6738bc1b198
+# checksum: 528b61eb0905de60
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -49,8 +49,6 @@ new_level = itertools.count(1).__next__  # each call returns the next level: 1, 
 def parts(x, level):
     """The primal and the tangent of `x` at this level.
 
-    returns  (primal, tangent)
-
     >>> parts(Dual(2.0, 5.0), 0), parts(3.0, 0)
     ((2.0, 5.0), (3.0, 0.0))
     """
@@ -83,8 +81,6 @@ def multiply(x, y):
 
 def chain_rule(function, derivative, x):
     """function(x), with the tangent given by the chain rule.
-
-    returns     for a number or an array function(x), for a Dual a Dual of the same level
 
     >>> chain_rule(np.square, lambda x, out: 2 * x, Dual(3.0, 10.0))
     Dual(9.0, 60.0)
@@ -149,8 +145,6 @@ def power(x, y):
 
 def derivative_of(f):
     """The function that computes the derivative of `f`.
-
-    returns  a function of a number or array
 
     >>> derivative_of(lambda x: x * x * x)(2.0)
     12.0
@@ -249,8 +243,6 @@ def jacfwd(f):
     """The function that computes the Jacobian of `f`, column by column, with `jvp`.
 
     f        a function from a Tensor of shape (n,) to one of shape (m,)
-    returns  a function of a Tensor (n,), whose result is a Tensor (m, n): row i, column j is
-             the derivative of output i with respect to input j
     """
     def jacobian(x):
         columns = [jvp(f, (x,), (e,))[1] for e in np.eye(x.size, dtype=x.dtype)]
@@ -262,7 +254,6 @@ def vjp(f, *primals):
     """f(*primals), and a function that multiplies vectors by its Jacobian from the left.
 
     f        a function of Tensors that returns one Tensor of any shape
-    returns  (out, vjp_function)
     """
     support.refuse_nested("vjp", primals)
     leaves, out = support.start(f, [Tensor(x) for x in primals])
@@ -314,7 +305,6 @@ def hessian(f):
     """The function that computes the Hessian of `f`.
 
     f        a function from a Tensor of shape (n,) to one number, a Tensor of shape ()
-    returns  a function of a Tensor (n,), whose result is a Tensor (n, n)
     """
     return jacrev(jacfwd(f))
 
@@ -324,7 +314,6 @@ def power_iteration(matvec, like, steps, rng):
 
     like     Tensor of the shape and dtype of v
     rng      a NumPy Generator: the start is rng.normal(size=shape)
-    returns  (value, vector): a float and a Tensor of length 1
 
     >>> power_iteration(lambda v: -5.0 * v, Tensor([0.0]), 2, np.random.default_rng(0))
     (-5.0, Tensor([-1.]))
@@ -385,7 +374,6 @@ def hutchinson(matvec, like, probes, rng):
     """Estimate the trace and the diagonal of a matrix that is known only by its products.
 
     like     Tensor of the shape and dtype of v
-    returns  (trace, diagonal): a float and a Tensor like `like`
 
     >>> hutchinson(lambda v: -5.0 * v, Tensor([0.0, 0.0]), 1, np.random.default_rng(0))
     (-10.0, Tensor([-5., -5.]))
@@ -429,10 +417,7 @@ class Checkpoint(Function):
 
 
 def checkpoint(f, *inputs):
-    """f(*inputs), recorded as one operation that computes `f` again in the backward pass.
-
-    returns  f(*inputs), recorded unless inside no_grad
-    """
+    """f(*inputs), recorded as one operation that computes `f` again in the backward pass."""
     wanted = [isinstance(x, Tensor) and x.requires_grad for x in inputs]
     marker = Variable(0.0)  # requires a gradient, so that weights inside f receive theirs
     return Checkpoint(f, wanted)(marker, *inputs)

@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 94e822fcadd2f774
+# checksum: 8e02035999fc45cb
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -78,10 +78,7 @@ def windows(ids, context):
 
 
 def name_windows(names, context, end):
-    """The windows of many short texts. No window contains parts of two texts.
-
-    returns  x, y as from `windows`, with len(text) + 1 windows for each text, in order
-    """
+    """The windows of many short texts. No window contains parts of two texts."""
     pairs = [windows([end] * context + list(name) + [end], context) for name in names]
     return np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pairs])
 
@@ -126,8 +123,7 @@ def embedding(ids, weight):
 def embedding_gradient(g, out, weight, ids):
     """The gradient of the table, given the gradient of the rows that were looked up.
 
-    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[k] for
-             all positions k with ids[k] == i
+    returns  new ndarray (V, D) of the dtype of `g`
     """
     one_hot = (ids.reshape(-1, 1) == np.arange(len(weight))).astype(g.dtype)
     return one_hot.T @ g.reshape(-1, weight.shape[1])
@@ -204,10 +200,7 @@ class RecurrentModel(Module):
         self.head = Dense(hidden, vocab_size)
 
     def forward(self, ids, h=None):
-        """Run over T tokens.
-
-        returns  logits for the token after each of the T tokens, a Tensor (B, T, V)
-        """
+        """Run over T tokens."""
         x = self.embedding(ids)
         if h is None:
             h = Tensor(np.zeros((x.shape[0], self.b.shape[0]), np.float32))
@@ -221,8 +214,6 @@ class RecurrentModel(Module):
 def witten_bell(lower, count, total, distinct):
     """Witten-Bell smoothing: combine how often a token followed its context with the
     probability that shorter contexts give it.
-
-    returns   float array: (count + distinct * lower) / (total + distinct)
 
     >>> witten_bell(np.array([0.5, 0.5]), np.array([3, 1]), 4, 2)
     array([0.66666667, 0.33333333])

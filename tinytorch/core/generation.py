@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 9a9956d57e9f0b11
+# checksum: 205d469c31e3288f
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import math
@@ -283,7 +283,6 @@ def slide(cache, n):
     """Drop the oldest n tokens of every layer of a KVCache; changes it in place.
 
     n        int from 0 to `cache.length`, else ValueError with both numbers
-    returns  None
     """
     if not 0 <= n <= cache.length:
         raise ValueError(f"cannot drop {n} of {cache.length} tokens")
@@ -299,7 +298,6 @@ def accept(p, q, token, rng=None):
 
     p        array of shape (V,): the probabilities of the large model
     q        array of shape (V,): the probabilities of the draft model
-    returns  (bool, int): (True, token) with the probability min(1, p[token] / q[token])
 
     >>> accept([0.0, 1.0], [1.0, 0.0], 0, rng=0)
     (False, 1)

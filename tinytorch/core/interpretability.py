@@ -1,5 +1,5 @@
 # From modules/source/18_interpretability/interpretability_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: ecb89335a1156406
+# checksum: 61eeadb4ccb0e843
 """Interpretability: Open a trained model, change one thing, and see what breaks."""
 
 import contextlib
@@ -291,7 +291,7 @@ def probe_accuracy(train, labels, test, test_labels):
 
     train, labels      arrays of shapes (n, D) and (n,): the vectors to fit, and bools (or 0, 1)
     test, test_labels  arrays of shapes (m, D) and (m,): the vectors to measure
-    returns            float: the share of test vectors for which the probe is right
+    returns            float
     """
     a, b = (np.hstack([x, np.ones((len(x), 1))]) for x in (train, test))
     weights = np.linalg.lstsq(a, 2.0 * labels - 1, rcond=None)[0]
@@ -299,10 +299,7 @@ def probe_accuracy(train, labels, test, test_labels):
 
 
 def probe(train, labels, test, test_labels, rng, groups=None):
-    """The accuracy of a linear probe, and of the same probe on a control task.
-
-    returns  (accuracy, control accuracy), two floats
-    """
+    """The accuracy of a linear probe, and of the same probe on a control task."""
     accuracy = probe_accuracy(train, labels, test, test_labels)
     if groups is None:
         control = rng.permutation(labels), rng.permutation(test_labels)

@@ -1,5 +1,5 @@
 # From modules/source/22_kernels/kernels_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 62c36e6a11a0662d
+# checksum: 20080c873e6f2e59
 """Kernels: What a GPU does with ten thousand threads: blocks, barriers, tiles and WGSL."""
 
 import math
@@ -256,20 +256,14 @@ class Compiler(Translator):
     """A compiler from kernels to WGSL."""
 
     def promote(self, parts):
-        """Expressions that are used together, all of one type.
-
-        returns  (texts, type): a list of texts, and their type
-        """
+        """Expressions that are used together, all of one type."""
         types = {kind for _, kind in parts}
         if len(types) == 1:
             return [text for text, _ in parts], types.pop()
         return [text if kind == "f32" else f"f32({text})" for text, kind in parts], "f32"
 
     def address(self, index, shape):
-        """The place of an element in memory.
-
-        returns  text: an expression for the index times the strides, in brackets where needed
-        """
+        """The place of an element in memory."""
         text = ""
         for node, n in zip(index, shape):
             part, kind = self.translate(node)
@@ -279,10 +273,7 @@ class Compiler(Translator):
         return text
 
     def compare(self, node):
-        """A comparison, such as a < b or the chain 0 <= i < n.
-
-        returns  (text, "bool")
-        """
+        """A comparison, such as a < b or the chain 0 <= i < n."""
         parts = [self.translate(part) for part in (node.left, *node.comparators)]
         tests = []
         for a, op, b in zip(parts, node.ops, parts[1:]):
@@ -291,11 +282,7 @@ class Compiler(Translator):
         return f"({' && '.join(tests)})", "bool"
 
     def select(self, node):
-        """A choice between two values, such as a[i] if i < n else 0.0.
-
-        returns  (text, type): select(value if false, value if true, test), both values of one
-                 type
-        """
+        """A choice between two values, such as a[i] if i < n else 0.0."""
         values = [self.translate(node.body), self.translate(node.orelse)]
         (yes, no), kind = self.promote(values)
         return f"select({no}, {yes}, {self.translate(node.test)[0]})", kind
@@ -313,8 +300,5 @@ def compiled(kernel, block, *arguments):
 
 
 def predicted(report, machine, flops=0):
-    """The shortest time in which a GPU can run a kernel, by the roofline model.
-
-    returns  (seconds, limit) as `roofline` returns them: a float, and "memory" or "arithmetic"
-    """
+    """The shortest time in which a GPU can run a kernel, by the roofline model."""
     return roofline(flops, 128 * report.transactions, machine)

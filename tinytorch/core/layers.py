@@ -1,5 +1,5 @@
 # From modules/source/04_layers/layers_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 8ecfee8907f65b13
+# checksum: 9acaf32fb81f0faa
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -243,8 +243,7 @@ class Flatten(Module):
 def named_children(thing):
     """The objects that `thing` holds directly, in order.
 
-    returns  list of (name, child), each name a str: the attributes of a Module, the items of a
-             dict, the elements of a list or tuple, named by their index
+    returns  list of (name, child), each name a str
 
     >>> named_children(["a", 5])
     [('0', 'a'), ('1', 5)]
@@ -292,7 +291,7 @@ def named_parameters(module):
 def state_dict(module):
     """A copy of all parameters and buffers: of every Tensor of `module` whose creator is None.
 
-    returns  dict of {name: ndarray}
+    returns  dict of {name
 
     >>> state_dict(Dense(1, 3, bias=False))["weights"].shape
     (1, 3)
@@ -322,8 +321,6 @@ def incompatible_keys(module, state):
 def load_state_dict(module, state):
     """Copy the arrays of `state` into the arrays of the tensors in `module`.
 
-    returns  None
-
     Raises ValueError with the messages of `incompatible_keys` if there are any, and TypeError
     if floating-point numbers would have to become integers.
     """
@@ -340,10 +337,7 @@ def load_state_dict(module, state):
 
 
 def set_training(module, mode):
-    """Set the attribute `training` of `module` and of all its submodules to `mode`.
-
-    returns  None
-    """
+    """Set the attribute `training` of `module` and of all its submodules to `mode`."""
     for _, part in traverse(module):
         if isinstance(part, Module):
             part.training = mode

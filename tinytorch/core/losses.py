@@ -1,5 +1,5 @@
 # From modules/source/05_losses/losses_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 3bd96a64bad7032f
+# checksum: 68e0171edd607fee
 """Losses: Mean squared error and cross-entropy, correct for logits of any size."""
 
 import numpy as np
@@ -166,7 +166,6 @@ def check_labels(labels, shape):
 
     labels   ndarray of integers of any width, of shape shape[:-1] (() for a single number)
     shape    the logits' shape, (..., classes)
-    returns  None
     """
     bad = (labels < 0) | (labels >= shape[-1])
     if bad.any():

@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 3d769542d9a07c96
+# checksum: c886e16af1541950
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -70,8 +70,6 @@ def layer_norm_rule(g, out, x, weight, bias, eps, saved):
     """The gradients of the three inputs of layer_norm_forward.
 
     g        ndarray of shape (..., D): the upstream gradient
-    returns  three ndarrays, in a list or tuple: the gradients of x (..., D), weight (D,) and
-             bias (D,)
     """
     normal = saved["normalized"]
     h = g * weight
@@ -130,7 +128,6 @@ def running(old, new, momentum):
     """An exponential moving average: `old`, moved towards `new` by the fraction `momentum`.
 
     new       ndarray or number of the same shape: the latest value
-    returns   the new average
 
     >>> running(0.0, 10.0, momentum=0.1)
     1.0

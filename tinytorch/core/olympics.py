@@ -1,5 +1,5 @@
 # From modules/source/25_olympics/olympics_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 27f467688f2414af
+# checksum: 21dd4fcd9083f608
 """Olympics: A referee for models: Pareto fronts, Wilson intervals, results you can verify."""
 
 import hashlib
@@ -50,8 +50,6 @@ def front(points, lower):
 def accuracy_interval(right, n, level=0.95):
     """The Wilson interval for the share of right answers.
 
-    returns  (low, high), two floats from 0 to 1
-
     ValueError with both numbers when `right` is not between 0 and `n`.
     """
     if not 0 <= right <= n:
@@ -69,8 +67,7 @@ def accuracy_interval(right, n, level=0.95):
 def shared_ranks(intervals):
     """Ranks of entries: 1 for all entries with no other interval wholly above their own.
 
-    returns    dict {name: 1 + number of intervals that lie wholly above this one}, in the order
-               of `intervals`
+    returns    dict {name
 
     >>> shared_ranks({"a": (0.90, 0.95), "b": (0.94, 0.98), "c": (0.5, 0.8)})
     {'a': 1, 'b': 1, 'c': 3}
@@ -125,8 +122,6 @@ def read_arrays(file, most=1_000_000):
 def model_of(build, weights):
     """The model of an entry, in evaluation mode.
 
-    returns  the Module with these weights
-
     ValueError with the name of the array when a decoded array contains nan or infinity.
     ValueError of `load_state_dict` when names or shapes do not fit the model.
     """
@@ -175,8 +170,6 @@ def work_of(model, x):
     """The scores of a model, and the work that they took.
 
     x        array of shape (n, features)
-    returns  (scores, flops, moved): the ndarray of the model's result, and two ints, the sums
-             of FLOPs and of bytes over all rows of a `Profile` of the model
     """
     with no_grad(), Profile(model) as profile:
         scores = model(Tensor(x)).data
@@ -268,8 +261,6 @@ class Report:
 def referee(entries, events):
     """Judge every entry in every event.
 
-    returns  Report with one row for each entry and event
-
     ValueError with the name when two entries have the same name.
     """
     names = [entry.name for entry in entries]
@@ -283,9 +274,7 @@ def referee(entries, events):
 def verify(report, entries, events):
     """The results in a report that are not true.
 
-    returns  list of (entry name, event name), each at most once: of rows that differ in any key
-             from those that `referee` computes, of rows that are missing, that occur more than
-             once, or that belong to no entry or event
+    returns  list of (entry name, event name), each at most once
 
     >>> verify(Report([]), [], {})
     []
@@ -298,10 +287,7 @@ def verify(report, entries, events):
 
 
 def leaderboard(reports):
-    """Reports of several days merged into one.
-
-    returns  Report
-    """
+    """Reports of several days merged into one."""
     rows = [row for report in reports for row in report.rows]
     newest = {row["entry"]: row["digest"] for row in rows}
     last = {(row["entry"], row["event"]): row for row in rows

@@ -1,5 +1,5 @@
 # From modules/source/07_optimizers/optimizers_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 4c35f641abb1ae03
+# checksum: eee48dcd1609da95
 """Optimizers: From the gradient to better weights, with SGD, momentum and AdamW."""
 
 import copy
@@ -32,7 +32,6 @@ def sgd_update(w, g, lr):
     """One step of gradient descent, in place.
 
     g        ndarray of the same shape and dtype: the gradient of the loss
-    returns  None
     """
     w -= lr * g
 
@@ -143,7 +142,6 @@ def update_moments(m, v, g, beta1, beta2):
     """Add a new gradient to the two running averages of Adam, in place.
 
     g        ndarray of the same shape and dtype: the gradient
-    returns  None
     """
     m *= beta1
     m += (1 - beta1) * g
@@ -200,10 +198,7 @@ class AdamW(Adam):
 
 
 def clip_grad_norm_(parameters, max_norm):
-    """Scale all gradients by one factor, so that their common norm is at most `max_norm`.
-
-    returns     the norm before clipping, a float
-    """
+    """Scale all gradients by one factor, so that their common norm is at most `max_norm`."""
     parameters = [parameters] if isinstance(parameters, Tensor) else parameters
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = math.hypot(*[float(np.linalg.norm(g.astype("float64"))) for g in gradients])
@@ -246,9 +241,6 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
 
 def optimizer_state(optimizer):
     """A copy of everything that an optimizer's next steps depend on: plain arrays and numbers.
-
-    returns    {"state": {number: {"step": n, name: ndarray}}, "param_groups": [{"params":
-               [number], option: value}]} The parameters are numbered from 0 through all groups
 
     >>> optimizer_state(SGD([Tensor([1.0])], lr=0.5))["param_groups"]
     [{'lr': 0.5, 'momentum': 0.0, 'weight_decay': 0.0, 'nesterov': False, 'params': [0]}]

@@ -1,5 +1,5 @@
 # From modules/source/19_profiling/profiling_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 37864cdb5482d560
+# checksum: 8237f84fbb0a75e7
 """Profiling: How long a program takes, how much work it does, and how certain both numbers are."""
 
 import math
@@ -45,8 +45,6 @@ RESAMPLES = 1000
 def median_interval(times, level=0.95, rng=None):
     """A confidence interval for the median, by the bootstrap.
 
-    returns  (low, high), two floats
-
     >>> median_interval([10, 10, 10, 11, 90], rng=0)
     (10.0, 90.0)
     """
@@ -78,8 +76,6 @@ def ratio_interval(a, b, level=0.95, rng=None):
     """A confidence interval for how many times as long `a` takes as `b`.
 
     a, b     arrays or lists of shape (rounds,): times of two functions in the same rounds
-    returns  (low, high), two floats: the interval for the median of the paired ratios a[i] /
-             b[i], by the bootstrap
 
     ValueError with both shapes when a and b differ in shape.
 
@@ -166,7 +162,6 @@ def machine(n=512, megabytes=64, repeat=10, clock=time.perf_counter):
     """Measure this computer.
 
     n          int: multiply matrices of shape (n, n) of float32, 2 n^3 FLOPs
-    returns    Machine
     """
     a = np.ones((n, n), np.float32)
     source = np.ones(megabytes * 250_000, np.float32)
@@ -178,9 +173,6 @@ def machine(n=512, megabytes=64, repeat=10, clock=time.perf_counter):
 
 def roofline(flops, bytes, machine):
     """The shortest time in which a machine can do this work, and what it waits for.
-
-    returns  (seconds, limit): a float, and "memory" when moving the bytes takes longer than the
-             arithmetic, else "arithmetic"
 
     >>> roofline(flops=600, bytes=100, machine=Machine(200.0, 50.0))
     (3.0, 'arithmetic')
@@ -266,10 +258,7 @@ class Profile(OperationProfile):
         return super().__enter__()
 
     def wrapped(self, path, forward):
-        """A function that calls `forward` while `path` is the last element of `self.path`.
-
-        returns  a function with the same arguments and result as `forward`
-        """
+        """A function that calls `forward` while `path` is the last element of `self.path`."""
         def wrapper(*inputs, **options):
             self.path.append(path)
             try:
@@ -305,7 +294,7 @@ def peak_bytes(f):
 def kept_arrays(tensor):
     """The arrays that stay in memory as long as a result exists, each memory once.
 
-    returns  dict {id(array): (name, array)}
+    returns  dict {id(array)
     """
     kept = {}
     for node in topological_order(tensor):
@@ -347,7 +336,7 @@ def amdahl(share, speedup):
 def predict(model, ids, machine):
     """The seconds of model(ids) on a machine, if every operation reached the roof.
 
-    returns  float: the sum of the times of `roofline` over the rows of a Profile of the model
+    returns  float
     """
     with no_grad(), Profile(model) as profile:
         model(ids)

@@ -1,5 +1,5 @@
 # From modules/source/23_quantization/quantization_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 61628b6bc184c953
+# checksum: 40dbd06619847dbd
 """Quantization: Fewer bits for each weight, and what is really gained."""
 
 import copy
@@ -147,8 +147,6 @@ class QuantizedLinear(Module):
     def from_float(cls, dense, bits=8, group=None, inputs=None):
         """A QuantizedLinear in place of `dense`, a Dense, which is not changed.
 
-        returns               QuantizedLinear
-
         >>> QuantizedLinear.from_float(Dense(64, 10), bits=4)(np.ones((5, 64), "float32")).shape
         (5, 10)
         """
@@ -215,10 +213,7 @@ def recorded_inputs(model, x):
 
 
 def quantize_model(model, bits, calibration=None, skip=(), group=None):
-    """A copy of a model in which every layer of `quantizable(model)` is quantized.
-
-    returns      a new Module
-    """
+    """A copy of a model in which every layer of `quantizable(model)` is quantized."""
     inputs = {} if calibration is None else recorded_inputs(model, calibration)
     replaced = {}
     for path, layer in quantizable(model).items():
@@ -231,16 +226,13 @@ def quantize_model(model, bits, calibration=None, skip=(), group=None):
 def size_of(model):
     """The bytes of all arrays that a model stores.
 
-    returns  int: the bytes of all its Tensors, parameters and buffers, by their dtypes
+    returns  int
     """
     return sum(part.data.nbytes for _, part in traverse(model) if isinstance(part, Tensor))
 
 
 def sensitivity(model, bits, score, group=None):
     """How much a score changes when one layer alone is quantized.
-
-    returns  {path: float} for each layer of quantizable(model), in its order: the score of a
-             copy in which only this layer is quantized, minus the score of `model`
 
     >>> sensitivity({"first": Dense(2, 2), "second": Dense(8, 2)}, 8, size_of)
     {'first': -8, 'second': -44}
@@ -281,9 +273,6 @@ def gptq(w, x, bits=4, group=None, damping=0.01):
 
 def affine_range(low, high, bits=8):
     """The scale and the zero point for numbers from `low` to `high`, as unsigned integers.
-
-    returns    (scale, zero_point): a float, and an int from 0 to 2^bits - 1, the integer
-               nearest to -low / scale
 
     >>> affine_range(-1.0, 4.0, bits=4)
     (0.3333333333333333, 3)
@@ -343,9 +332,6 @@ def fake_quantize_forward(x, scale, zero_point, low, high):
 def fake_quantize_rule(g, out, x, scale, zero_point, low, high):
     """The gradient of x by the straight-through estimator.
 
-    returns  array like `g`: `g` where round(x / scale) + zero_point is from `low` to `high`,
-             both included, and 0 where it was clipped
-
     >>> fake_quantize_rule(np.array([5.0, 5.0]), None, np.array([3.6, 3.8]), 0.5, 0, -7, 7)
     array([5., 0.])
     """
@@ -382,9 +368,6 @@ def train_quantized(model, bits, loss, batches, lr=1e-3, group=None):
     """Quantization-aware training of the Dense layers of a model.
 
     loss         a function of (outputs, targets) that returns a Tensor of shape ()
-    returns      quantize_model(trained, bits, group=group), where `trained` is a copy of the
-                 model that was trained with a FakeQuantizedLinear in place of each Dense layer
-                 of quantizable(model), also of a Linear, which is a Dense
     """
     model = copy.deepcopy(model)
     replaced = {id(layer): FakeQuantizedLinear(layer, bits, group)

@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 2760c36a1e17f9bb
+# checksum: 4f51377a38698a32
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -113,8 +113,6 @@ def merged(ids, pair, new):
 def pair_counts(words):
     """How often each pair of neighbouring ids occurs in a text.
 
-    returns  {(id, id): count}, a dict or a Counter
-
     >>> pair_counts({(1, 2, 1, 2): 3, (1,): 5})
     Counter({(1, 2): 6, (2, 1): 3})
     """
@@ -127,8 +125,6 @@ def pair_counts(words):
 
 def best_pair(counts):
     """The pair with the highest count; if several have it, the smallest of them.
-
-    returns  (id, id), or None when there is no pair
 
     >>> best_pair({(98, 97): 4, (97, 99): 4, (97, 98): 1})
     (97, 99)
@@ -171,8 +167,6 @@ def count_words(text, special_tokens=()):
 def train_bpe(text, vocab_size, special_tokens=()):
     """Train byte-pair encoding: find the merges.
 
-    returns         {(id, id): id of the merged token}, in the order of training
-
     Raises ValueError if vocab_size is less than 256 plus the number of special tokens.
 
     >>> train_bpe("ab ab abc", 258)
@@ -200,8 +194,6 @@ def merges_wanted(vocab_size, special_tokens):
 
 def token_bytes(merges):
     """The bytes that each token stands for.
-
-    returns  {id: bytes}, for the 256 single bytes and all merged tokens
 
     >>> token_bytes({(104, 101): 256, (116, 256): 257})[257]
     b'the'
@@ -348,7 +340,7 @@ def compression(text, tokenizer):
 def bits_per_token(ids):
     """The unigram entropy of a sequence of token ids, with the frequencies in this sequence.
 
-    returns  float: bits per token
+    returns  float
 
     >>> bits_per_token([5, 7, 5, 9])
     1.5
@@ -359,10 +351,7 @@ def bits_per_token(ids):
 
 
 def replace_pair(pair, new, words, frequencies, counts, holders):
-    """Merge a pair in the words that contain it, and update counts and holders.
-
-    returns      None
-    """
+    """Merge a pair in the words that contain it, and update counts and holders."""
     for i in holders.pop(pair):
         old, words[i] = words[i], merged(words[i], pair, new)
         for neighbours in zip(old, old[1:]):

@@ -1,5 +1,5 @@
 # From modules/source/08_training/training_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: b29a70e5037e4fc6
+# checksum: b34bd0386f1bb1b5
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -38,7 +38,6 @@ def train_step(model, loss, optimizer, inputs, targets):
 
     loss       a function of (outputs, targets) that returns a Tensor of shape (): the mean over
                the batch
-    returns    the loss before the update, a Python float
     """
     optimizer.zero_grad()
     value = loss(model(inputs), targets)
@@ -261,10 +260,7 @@ class Trainer(TrainingRun):
 
     def fit(self, batches, epochs, validation=None, *, patience=None, min_delta=0.0,
             checkpoint=None, every=None):
-        """Train until `epochs` epochs are complete, including the epochs of earlier calls.
-
-        returns     the history
-        """
+        """Train until `epochs` epochs are complete, including the epochs of earlier calls."""
         self.begin_fit(batches, epochs, validation, patience)
         while self.epoch < epochs and not self.should_stop(patience, min_delta):
             metrics = self.train_epoch(batches, checkpoint, every)
@@ -283,11 +279,7 @@ class Trainer(TrainingRun):
 
 
 def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, steps=60):
-    """The losses of a learning-rate range test: one training step per learning rate.
-
-    returns    (rates, losses), two lists of Python floats of the same length: losses[i] is the
-               loss before the step with rates[i]
-    """
+    """The losses of a learning-rate range test: one training step per learning rate."""
     rates, losses = np.geomspace(low, high, steps).tolist(), []
     with preserved_state(model, optimizer, batches):
         for rate, (inputs, targets) in zip(rates, repeat_batches(batches)):
@@ -306,15 +298,7 @@ def suggest_learning_rate(rates, losses):
 
 
 def find_nonfinite(layers):
-    """The first layer whose output holds nan or inf, and the cause.
-
-    returns  None when every output is finite; else the pair (name of the layer, cause), where
-             cause is one of three texts, in this order:
-             "input"           an input of the layer is not finite
-             "parameter NAME"  its inputs are finite, but a parameter is not; NAME is the first
-                               such parameter
-             "output"          inputs and parameters are finite: the layer produced it
-    """
+    """The first layer whose output holds nan or inf, and the cause."""
     for name, inputs, parameters, output in layers:
         if not np.isfinite(output).all():
             if not all(np.isfinite(x).all() for x in inputs):

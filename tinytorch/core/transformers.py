@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: d0f1b0120187cd79
+# checksum: 701017a6d9cad46e
 """Transformers: a GPT, a decoder-only language model, and what its training needs.
 
 What is here, in the order in which to read it:
@@ -80,10 +80,7 @@ class TransformerBlock(Module):
 
 
 def init_gpt(model, rng=None):
-    """Initialize the weights of a stack of transformer blocks as nanoGPT does, in place.
-
-    returns  None
-    """
+    """Initialize the weights of a stack of transformer blocks as nanoGPT does, in place."""
     rng, parameters = generator(rng), model.named_parameters()
     blocks = sum(isinstance(part, TransformerBlock) for part in model.modules())
     for name, p in parameters:
@@ -171,11 +168,6 @@ def lm_loss(model, x, y):
 
 def decay_groups(model, weight_decay):
     """The parameters of a model as two groups for an optimizer.
-
-    returns       [{"params": matrices, "weight_decay": weight_decay},
-                   {"params": all others, "weight_decay": 0.0}], both lists of Tensors in the
-                  order of `model.parameters()`. A matrix is a parameter with two axes or more
-                  that is not the weight of an Embedding
 
     >>> [len(group["params"]) for group in decay_groups(GPT(50, 16, 32, 1, 4), 0.1)]
     [4, 12]
@@ -281,7 +273,7 @@ def causality_leak(model, ids):
 
     model    a Module that maps ids of shape (1, T) to logits of shape (1, T, V)
     ids      int array of shape (T,)
-    returns  float: the largest absolute change of a logit
+    returns  float
 
     >>> causality_leak(GPT(8, context=4, embed_dim=16, layers=1, num_heads=2), [0, 3, 1, 2])
     0.0
@@ -314,8 +306,7 @@ def parameters_of(vocab_size, context, embed_dim, layers, tie=True):
 def flops_per_token(vocab_size, context, embed_dim, layers):
     """The floating-point operations of a forward pass, for each of `context` tokens.
 
-    returns  int: 2 for each weight of a matrix that a token is multiplied with, including the
-             head but no embeddings, biases or norms
+    returns  int
 
     >>> flops_per_token(50257, 1024, 768, 12)
     284812800
