@@ -50,6 +50,7 @@ def expect(found, wanted, case, cause="", near=0, dtype=None):
         f"{case} should be {dtype}, yours is {found.dtype}{because(cause)}"
     )
     if not alike(found, wanted, relative, absolute):
+        cause = cause or part_that_is_right(found, wanted)
         assert False, f"{case} {difference(found, wanted, relative, absolute)}{because(cause)}"
 
 
@@ -126,6 +127,27 @@ def pattern(found, wanted):
     return ""
 
 
+def part_that_is_right(found, wanted):
+    """What is right of a wrong array, to end a message without a cause; "" if that is not
+    seen.
+
+    >>> part_that_is_right(np.array([1, 2, 0, 0]), np.array([1, 2, 3, 4]))
+    'Only the first 2 of 4 are right'
+    >>> part_that_is_right(np.array([2, 1]), np.array([1, 2]))
+    'These are the right numbers in another order'
+    """
+    if found.dtype.kind not in "iuf" or not wanted.ndim or len(wanted) < 2:
+        return ""
+    if not found.any():
+        return "All of it is 0: was nothing written, or a share rounded down by //?"
+    if alike(np.sort(found, None), np.sort(wanted, None), 1e-5, 1e-9):
+        return "These are the right numbers in another order"
+    close = np.isclose(found, wanted, 1e-5, 1e-9, equal_nan=True).reshape(len(wanted), -1)
+    rows, count = close.all(axis=1), int(close.all(axis=1).argmin())
+    is_seen = count and not rows[count:].any()
+    return f"Only the first {count} of {len(wanted)} are right" if is_seen else ""
+
+
 def because(cause):
     """A likely cause as the end of a message: behind a colon, or as a sentence.
 
@@ -166,6 +188,9 @@ def equal(found, wanted, case, cause=""):
     if is_equal and has_other_numbers(found, wanted):
         is_equal, cause = False, "whole numbers, as int"
     seen = "" if is_equal or isinstance(wanted, kinds) else pattern(found, wanted)
+    if not (is_equal or cause) and type(found) is type(wanted) is list:
+        in_order = [sorted(map(repr, values)) for values in (found, wanted)]
+        cause = "the right values in another order" * (in_order[0] == in_order[1])
     assert is_equal, f"{case} should be {wanted!r}, yours is {found!r}{seen}{because(cause)}"
 
 

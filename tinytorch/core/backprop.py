@@ -1,5 +1,5 @@
 # From modules/source/01_backprop/backprop_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: a929fc3cb6b58216
+# checksum: 595c47ae75f8d527
 """Backpropagation: Compute the gradient of a network in one backward pass, and train it."""
 
 import itertools
@@ -347,7 +347,7 @@ def forward_order(roots):
 def forward_mode_derivatives(roots, leaf):
     """The derivatives of several results with respect to one number, in one pass.
 
-    returns  list of floats, one per root: its derivative with respect to `leaf`
+    returns  list of floats, one per root
     """
     derivatives = {leaf: 1.0}
     for node in forward_order(roots):

@@ -1,5 +1,5 @@
 # From modules/source/21_compilation/compilation_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: b0fa38a8a4793e84
+# checksum: 736ed9a39c0676bb
 """Compilation: A training step recorded as a program, simplified, and written as loops in C."""
 
 import numpy as np
@@ -352,8 +352,7 @@ class Loops(LoopMethods):
     def nest(self, group):
         """The lines that compute a group of elementwise steps and reductions.
 
-        returns  list of lines: for each reduction the loops that set its totals to
-                 START[node.op]
+        returns  list of lines
         """
         shape, start, body = loop_shape(group[0]), [], []
         for node in group:

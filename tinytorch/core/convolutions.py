@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: dc221fb8d5e6e73e
+# checksum: 746683a458f162b8
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -387,7 +387,7 @@ class AvgPool2d(MaxPool2d):
 def receptive_field(layers):
     """The size of the receptive field of one number after a stack of layers, along one axis.
 
-    returns  an int: the number of pixels from the first to the last
+    returns  an int
 
     >>> receptive_field([(5, 1), (2, 2), (3, 1)])
     10

@@ -1,5 +1,5 @@
 # From modules/source/09_data/data_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: ce266d406429e4fb
+# checksum: 49966b1c88ce4cca
 """Data: Real images, split, shuffled, batched, standardized and augmented."""
 
 import math
@@ -146,7 +146,7 @@ def batches(order, batch_size, drop_last=False):
     """Cut the indices of an epoch into batches.
 
     order       array of shape (n,): indices
-    returns     list of arrays: consecutive pieces of `order`, each of length batch_size
+    returns     list of arrays
 
     >>> batches(np.array([4, 2, 0, 3, 1]), 2)
     [array([4, 2]), array([0, 3]), array([1])]

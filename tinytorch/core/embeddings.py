@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 7448e691f46493aa
+# checksum: 47c0b97b475f9fb9
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -127,8 +127,7 @@ def embedding(ids, weight):
 def embedding_gradient(g, out, weight, ids):
     """The gradient of the table, given the gradient of the rows that were looked up.
 
-    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[k] for
-             all positions k with ids[k] == i
+    returns  new ndarray (V, D) of the dtype of `g`
     """
     one_hot = (ids.reshape(-1, 1) == np.arange(len(weight))).astype(g.dtype)
     return one_hot.T @ g.reshape(-1, weight.shape[1])

@@ -1,5 +1,5 @@
 # From modules/source/18_interpretability/interpretability_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 4f2094ff5b10e9a4
+# checksum: 61eeadb4ccb0e843
 """Interpretability: Open a trained model, change one thing, and see what breaks."""
 
 import contextlib
@@ -291,7 +291,7 @@ def probe_accuracy(train, labels, test, test_labels):
 
     train, labels      arrays of shapes (n, D) and (n,): the vectors to fit, and bools (or 0, 1)
     test, test_labels  arrays of shapes (m, D) and (m,): the vectors to measure
-    returns            float: the share of test vectors for which the probe is right
+    returns            float
     """
     a, b = (np.hstack([x, np.ones((len(x), 1))]) for x in (train, test))
     weights = np.linalg.lstsq(a, 2.0 * labels - 1, rcond=None)[0]

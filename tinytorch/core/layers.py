@@ -1,5 +1,5 @@
 # From modules/source/04_layers/layers_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: f0b3ef6ebaa1b434
+# checksum: 9acaf32fb81f0faa
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -243,8 +243,7 @@ class Flatten(Module):
 def named_children(thing):
     """The objects that `thing` holds directly, in order.
 
-    returns  list of (name, child), each name a str: the attributes of a Module, the items of a
-             dict, the elements of a list or tuple, named by their index
+    returns  list of (name, child), each name a str
 
     >>> named_children(["a", 5])
     [('0', 'a'), ('1', 5)]
@@ -292,7 +291,7 @@ def named_parameters(module):
 def state_dict(module):
     """A copy of all parameters and buffers: of every Tensor of `module` whose creator is None.
 
-    returns  dict of {name: ndarray}
+    returns  dict of {name
 
     >>> state_dict(Dense(1, 3, bias=False))["weights"].shape
     (1, 3)

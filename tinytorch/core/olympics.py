@@ -1,5 +1,5 @@
 # From modules/source/25_olympics/olympics_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: b8551a090b048c37
+# checksum: 21dd4fcd9083f608
 """Olympics: A referee for models: Pareto fronts, Wilson intervals, results you can verify."""
 
 import hashlib
@@ -67,8 +67,7 @@ def accuracy_interval(right, n, level=0.95):
 def shared_ranks(intervals):
     """Ranks of entries: 1 for all entries with no other interval wholly above their own.
 
-    returns    dict {name: 1 + number of intervals that lie wholly above this one}, in the order
-               of `intervals`
+    returns    dict {name
 
     >>> shared_ranks({"a": (0.90, 0.95), "b": (0.94, 0.98), "c": (0.5, 0.8)})
     {'a': 1, 'b': 1, 'c': 3}
@@ -275,9 +274,7 @@ def referee(entries, events):
 def verify(report, entries, events):
     """The results in a report that are not true.
 
-    returns  list of (entry name, event name), each at most once: of rows that differ in any key
-             from those that `referee` computes, of rows that are missing, that occur more than
-             once, or that belong to no entry or event
+    returns  list of (entry name, event name), each at most once
 
     >>> verify(Report([]), [], {})
     []

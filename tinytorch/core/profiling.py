@@ -1,5 +1,5 @@
 # From modules/source/19_profiling/profiling_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 5580a2d01e2ac373
+# checksum: 8237f84fbb0a75e7
 """Profiling: How long a program takes, how much work it does, and how certain both numbers are."""
 
 import math
@@ -294,7 +294,7 @@ def peak_bytes(f):
 def kept_arrays(tensor):
     """The arrays that stay in memory as long as a result exists, each memory once.
 
-    returns  dict {id(array): (name, array)}
+    returns  dict {id(array)
     """
     kept = {}
     for node in topological_order(tensor):
@@ -336,7 +336,7 @@ def amdahl(share, speedup):
 def predict(model, ids, machine):
     """The seconds of model(ids) on a machine, if every operation reached the roof.
 
-    returns  float: the sum of the times of `roofline` over the rows of a Profile of the model
+    returns  float
     """
     with no_grad(), Profile(model) as profile:
         model(ids)

@@ -1,5 +1,5 @@
 # From modules/source/23_quantization/quantization_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: e5735bd8bbe9f7ff
+# checksum: 40dbd06619847dbd
 """Quantization: Fewer bits for each weight, and what is really gained."""
 
 import copy
@@ -226,7 +226,7 @@ def quantize_model(model, bits, calibration=None, skip=(), group=None):
 def size_of(model):
     """The bytes of all arrays that a model stores.
 
-    returns  int: the bytes of all its Tensors, parameters and buffers, by their dtypes
+    returns  int
     """
     return sum(part.data.nbytes for _, part in traverse(model) if isinstance(part, Tensor))
 

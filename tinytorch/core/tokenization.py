@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 188fc8a27b4a7338
+# checksum: 132cfa8fc9d722bd
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -349,7 +349,7 @@ def compression(text, tokenizer):
 def bits_per_token(ids):
     """The unigram entropy of a sequence of token ids, with the frequencies in this sequence.
 
-    returns  float: bits per token
+    returns  float
 
     >>> bits_per_token([5, 7, 5, 9])
     1.5

@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: ee13d78d300027c9
+# checksum: 0f741ee3616ffe44
 """Transformers: a GPT, a decoder-only language model, and what its training needs.
 
 What is here, in the order in which to read it:
@@ -278,7 +278,7 @@ def causality_leak(model, ids):
 
     model    a Module that maps ids of shape (1, T) to logits of shape (1, T, V)
     ids      int array of shape (T,)
-    returns  float: the largest absolute change of a logit
+    returns  float
 
     >>> causality_leak(GPT(8, context=4, embed_dim=16, layers=1, num_heads=2), [0, 3, 1, 2])
     0.0
@@ -311,8 +311,7 @@ def parameters_of(vocab_size, context, embed_dim, layers, tie=True):
 def flops_per_token(vocab_size, context, embed_dim, layers):
     """The floating-point operations of a forward pass, for each of `context` tokens.
 
-    returns  int: 2 for each weight of a matrix that a token is multiplied with, including the
-             head but no embeddings, biases or norms
+    returns  int
 
     >>> flops_per_token(50257, 1024, 768, 12)
     284812800

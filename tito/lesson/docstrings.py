@@ -1,8 +1,8 @@
 """Shorten the docstrings of an exported module.
 
 In the chapter, the docstring of an exercise is its contract. The module keeps what a user of the
-library looks up: the first paragraph, the type of the result, the clauses that give a shape or an
-error, and the first example if its call and its result are one line each. The laws read the type.
+library looks up: the first paragraph, the clauses that give a shape, an error, or a type of the
+result that the laws ask for, and the first example if its call and its result are one line each.
 """
 
 import ast
@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from tito.lesson.pictures import promised
+from tito.lesson.pictures import LIKE, promised
 
 DROPPED = "\0"  # in place of a line that the module does not have
 WIDTH = 96
@@ -60,9 +60,13 @@ def _notes(paragraph: str, indent: str) -> Iterator[str]:
         column = match[0] if (match := COLUMN.match(row)) else ""
         first, *others = _clauses(" ".join(row.removeprefix(column).split()))
         kept = [clause for clause in others if TOLD.search(clause)]
-        is_result = bool(promised(row))
-        if TOLD.search(first) or is_table and (kept or is_result or "shape" in first):
+        is_result = column.startswith("returns ") and (
+            promised(f"{column}{first}") or LIKE.search(first)
+        )
+        if TOLD.search(first) or is_table and (kept or "shape" in first):
             kept = [first, *kept]
+        elif is_result:
+            kept = [first.partition(": ")[0]]
         is_nested = re.search(rf"\n {{{len(column) + 1}}}", row)
         if kept and (is_nested or len(kept) > len(others)):
             yield from row.split("\n")

@@ -41,6 +41,7 @@ from tito.lesson.pictures import (
     lacks,
     laid,
     likened,
+    of_tensor,
     overlap,
     picture,
     promised,
@@ -196,7 +197,8 @@ class Watch:
             is_method = bool(kind) and made is MISSING
             noted = self._noted(name, is_method, (subject, named))
         counted = self.counts.get(name, 0) <= MOST_ALIKE
-        before, states = copied([*own, *named.values()]), self._states() if counted else []
+        before = copied([*map(of_tensor, (*own, *named.values()))])
+        states = self._states() if counted else []
         began, unseeded = time.perf_counter(), list[int]()
         with _seeds_noticed(unseeded) if counted else contextlib.nullcontext():
             out = function(*given, **named)
@@ -206,7 +208,8 @@ class Watch:
             )
         seconds = time.perf_counter() - began
         if not beside:
-            self._compare(name, function, bool(kind), before, (own, named))
+            of = type(given[0]).__name__ if function.__name__ == "__call__" else name
+            self._compare(of, function, bool(kind), before, (own, named))
         after = self._states() if counted else []
         self._look(name, states, after)
         if TYPE not in self.without:
@@ -259,7 +262,7 @@ class Watch:
         given, named = arguments
         if IN_PLACE.search(function.__doc__ or ""):
             return
-        after = copied([*given, *named.values()])
+        after = copied([*map(of_tensor, (*given, *named.values()))])
         for n, (old, new) in enumerate(zip(before, after)):
             if not same(old, new):
                 words = [*inspect.signature(function).parameters][skip:]

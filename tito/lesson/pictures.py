@@ -283,6 +283,11 @@ def copied(x: Any) -> Any:
     return {key: copied(part) for key, part in x.items()} if type(x) is dict else x
 
 
+def of_tensor(x: Any) -> Any:
+    """The array of a Tensor; anything else as it is."""
+    return x.data if hasattr(type(x), "creator") and is_array(getattr(x, "data", None)) else x
+
+
 def same(old: Any, new: Any) -> bool:
     """Whether two copies hold the same."""
     if is_array(old):

@@ -73,6 +73,8 @@ def test_predict_multiplies_the_input_by_the_weight_and_adds_the_bias():
             cause = ": the bias is missing; add parameters[-1]"
         elif close(found, weight * x + bias * x):
             cause = ": your code multiplies the bias by the input; add it as it is"
+        elif close(found, weight + bias * x):
+            cause = ": the bias is the last parameter, not the first"
         assert close(found, wanted), (
             f"the line with weight {weight} and bias {bias} should be {wanted} at input {x}, "
             f"yours is {found}{cause}"
@@ -90,11 +92,14 @@ def test_predict_takes_any_number_of_inputs():
         assert (parameters, inputs) == before, (
             f"predict changed its arguments: {before} are {(parameters, inputs)} now"
         )
-        cause = ""
+        pairs = list(zip(parameters, inputs, strict=False))
+        cause, two = "", sum(w * x for w, x in pairs[:2])
         if inputs and close(found, wanted + parameters[-1] * (len(inputs) - 1)):
             cause = ": add the bias once, after the loop"
         elif inputs and close(found, parameters[0] * inputs[0] + parameters[-1]):
             cause = ": your code uses only the first input; is `return` inside the loop?"
+        elif inputs[2:] and close(found, parameters[-1] + two):
+            cause = ": only the first two inputs count in yours; take all of them"
         assert close(found, wanted), (
             f"predict({parameters}, {inputs}) should be {wanted}, yours is {found}{cause}"
         )
@@ -260,8 +265,11 @@ def test_a_step_moves_against_the_derivatives():
         (-3.0, 13.0, -2.0): ": multiply the derivative by the learning rate; do not divide",
         (1.0, 5.0, -2.0): ": nothing has changed; in a loop, `p -= ...` changes only `p`",
     }
+    cause = causes.get(tuple(found), "")
+    if close(found[0], 1 - 0.5 * 2 / 20**0.5):
+        cause = ": do not divide the gradient by its length"
     assert found == [0.0, 7.0, -2.0], (
-        f"{call} should be [0.0, 7.0, -2.0], yours is {found}{causes.get(tuple(found), '')}"
+        f"{call} should be [0.0, 7.0, -2.0], yours is {found}{cause}"
     )
 
 
@@ -367,5 +375,5 @@ def test_the_seconds_of_a_step():
     found = seconds_per_step(0.002, 4, 6)
     assert close(found, 0.036), (
         "if one loss takes 0.002 s for 4 parameters, a step for 6 should take 0.036 s, "
-        f"yours is {found}"
+        f"yours is {found}{': did // round 6 / 4 down?' * close(found, 0.024)}"
     )

@@ -815,7 +815,8 @@ def test_gradient_check_tells_right_gradients_from_wrong_ones():
     _, said = checked(recorded_with(7.0, 36.0), 37.0, 7.0)
     assert said is not None, (
         "for x*y at 37, 7, recorded with the wrong local gradients (7, 36), gradient_check "
-        "should raise AssertionError, yours raised nothing"
+        "should raise AssertionError, yours raised nothing: compare the derivatives of all "
+        "inputs"
     )
 
 

@@ -817,6 +817,7 @@ def test_characters_are_divided_by_tokens():
         assert math.isclose(got, right), (
             f"{text!r} has {len(text)} characters in {len(text) / right:.0f} tokens: {right} "
             f"characters per token, yours gives {got}"
+            f"{': did // round it down?' * (got == right // 1)}"
         )
 
 

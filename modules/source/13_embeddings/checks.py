@@ -127,7 +127,10 @@ def test_the_row_is_the_token_before():
     got = bigram_counts([0, 1, 1, 2, 0, 2], 3)
     case = "the counts of 0 1 1 2 0 2, with counts[0, 1] = 1 for the pair (0, 1),"
     turned = [[0, 0, 1], [1, 1, 0], [1, 1, 0]]
-    causes = {"The row is the token before, the column the token after": turned}
+    causes = {
+        "The row is the token before, the column the token after": turned,
+        "The last token has no token after it": [[0, 1, 1], [0, 1, 1], [2, 0, 0]],
+    }
     expect(got, [[0, 1, 1], [0, 1, 1], [1, 0, 0]], case, causes)
 
 

@@ -1538,6 +1538,7 @@ def test_amdahl_by_hand():
                 "The part takes share / speedup, the rest does not change": 1
                 / (share / speedup),
                 "Times add up, not speeds": 1 - share + share * speedup,
+                "Put the whole sum into brackets: 1 / (...)": 1 / (1 - share) + share / speedup,
             },
             near=1e-9,
         )

@@ -1412,7 +1412,8 @@ def test_other_ranges():
 # %% observer points=4
 def test_the_range_grows_with_each_array():
     arrays = [[0.0, 5.0], [[-1.0, 4.0], [2.0, 3.0]]]
-    found = result_of(lambda: observed(arrays), "an Observer of [0, 5] and [[-1, 4], [2, 3]]")
+    case = "an Observer of [0, 5] and [[-1, 4], [2, 3]]"
+    found = result_of(lambda: observed(arrays), case)
     cause = "Keep the smallest and the largest number of all arrays, not of the last one"
     close(found, [-1.0, 5.0], "[low, high] after [0, 5] and [[-1, 4], [2, 3]]", cause)
     found = observed([[-2.0, 9.0], [0.0, 1.0]])
@@ -1452,6 +1453,8 @@ def test_a_percentile_ignores_the_most_extreme_numbers():
 def test_the_range_as_scale_and_zero_point():
     found = observed([[-1.0, 4.0]], bits=4)
     close(found, [1 / 3, 3], "range(4) after [-1, 4]", "affine_range(low, high, bits)")
+    case, cause = "range() after [0, 5.1]", "0 is a low end, too: ask whether it `is None`"
+    result_of(lambda: observed([[0.0, 5.1]], bits=0), case, cause, ValueError)
     found = observed([[0.0, 5.1]], bits=0)
     close(found, [0.02, 0], "range() after [0, 5.1]", "affine_range(low, high, bits)")
     case, cause = "range(2) after [2, 2]", "one number is a range, too"

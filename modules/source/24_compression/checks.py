@@ -849,6 +849,7 @@ def test_columns_biases_and_rows():
         f"the second weights of {case}",
         "Take rows of the second matrix",
     )
+    assert b2 is not None, f"{case}: the second layer of yours has no bias; `second` has one"
     expect(
         b2, [7, 8], f"the second bias of {case}", "It belongs to the outputs, so it stays whole"
     )
@@ -1166,7 +1167,9 @@ S = [{"w": np.array([[1.0, 2.0]], "float32"), "b": np.array([4.0], "float32")},
 
 def test_weighted_means():
     case = "the average of [[1, 2]] and [[3, 6]] with the weights 0.25 and 0.75"
-    found, same = result_of(lambda: averaged(S[:2], [0.25, 0.75]), case)
+    given = np.array([0.25, 0.75])
+    error = {"truth value": "an array has no truth value: ask whether `weights is None`"}
+    found, same = result_of(lambda: averaged(S[:2], given), case, error)
     assert isinstance(found, dict), (
         f"{case} should be a dict {{name: array}}, yours is a {found}"
     )
@@ -1186,10 +1189,14 @@ def test_weighted_means():
 def test_equal_weights_by_default():
     for count, wanted in [(1, [[1, 2]]), (2, [[2, 4]]), (3, [[4, 2]])]:
         case = f"the average of {count} state(s) without weights"
-        found, same = result_of(lambda: averaged(S[:count]), case)
+        error = {"truth value": "ask whether `weights is None`"}
+        found, same = result_of(lambda: averaged(S[:count]), case, error)
         causes = {
             "This is the sum: each of n states has the weight 1 / n": count * np.array(wanted),
             "Only the first two states count": [[2, 4]],
+            "Each state halves the ones before; of n states each has the weight 1 / n": [
+                [34 / 9, 14 / 9]
+            ],
         }
         close(found["w"], wanted, case, causes)
         assert same, f"{case}: a given state changed, or shares memory with the result"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from small_course import edit, solve, verdict_on
 
+from tinytorch import Tensor
 from tito.learn.run_checks import run_checks
 from tito.lesson import cells
 from tito.lesson.checks import CheckSuite, Section, called_names, suite_of
@@ -46,6 +47,15 @@ def test_only_functions_of_the_lesson_that_are_only_called_are_watched():
 def test_a_changed_argument_is_named_with_both_values(change, given, words):
     (said,) = call(change, given)[1]
     assert f"f changes its argument {words}" in said
+
+
+def test_a_tensor_whose_array_is_written_to_is_a_changed_argument():
+    def f(x):
+        x.data[0] = 7
+
+    (said,) = call(f, Tensor([1.0, 2.0]))[1]
+    assert "f changes its argument x, [1.0, 2.0]: afterwards it is [7.0, 2.0]" in said
+    assert call(lambda state: state["x"].data.fill(0), {"x": Tensor([1.0])})[1] == []
 
 
 def test_what_is_read_or_copied_passes():

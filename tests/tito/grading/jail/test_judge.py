@@ -13,6 +13,7 @@ from small_course import NEVER_RUNS, NUMBERS, SUMS, WITH_GIVEN_LINE, verdict_on
 
 from tito.grading import result
 from tito.grading.intake import collect
+from tito.grading.jail import jailed_server
 from tito.grading.jail.jail import Jail
 from tito.grading.jail.jailed_check import CheckRunner, overflow_is_an_error
 from tito.grading.jail.judge import NOT_ON_REFERENCE
@@ -726,3 +727,9 @@ def test_neither_answers_nor_ends_of_a_learner_replace_those_of_the_course(by_re
 
 def test_a_hidden_check_that_yields_fails_on_the_stub(by_reference):
     assert by_reference("    raise NotImplementedError\n")[0] != "passed"
+
+
+def test_numbers_that_are_put_back_are_no_change_as_in_tito_test():
+    assert jailed_server.same([300.5, "a"], [float("300.5"), "a"])
+    assert not jailed_server.same([300.5], [300.25]) and not jailed_server.same([[]], [[]])
+    assert jailed_server.same({"n": 300.5}, {"n": float("300.5")})
