@@ -237,7 +237,7 @@ MEANINGS = (
     (
         "ValueError",
         "^The truth value of an array",
-        "An array stands where one number is asked for.",
+        "It is an array, and one number is asked for.",
     ),
     ("UnboundLocalError", "", "Give it a value above this line, outside of an `if` or a loop."),
 )
