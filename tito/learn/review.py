@@ -161,13 +161,12 @@ def questions(
 
     Raises WorkError when the code is not the learner's, or does not pass its checks.
     """
-    counts = kinds or Counter[str]()
     with Process() as process:
         results = Work(entry, exercise, process).results(FILLS[0], asked=asked)
     found = unasked(results.questions(), asked) or results.questions()
     with Process() as process:
         work = Work(entry, exercise, process)
-        for question in sorted(found, key=lambda question: counts[question.kind]):
+        for question in sorted(found, key=lambda one: (kinds or {}).get(one.kind, 0)):
             if work.is_confirmed(question, results):
                 yield question
 
