@@ -166,7 +166,7 @@ def questions(
     found = unasked(results.questions(), asked) or results.questions()
     with Process() as process:
         work = Work(entry, exercise, process)
-        for question in sorted(found, key=lambda one: (kinds or {}).get(one.kind, 0)):
+        for question in sorted(found, key=lambda one: Counter(kinds)[one.kind]):
             if work.is_confirmed(question, results):
                 yield question
 
