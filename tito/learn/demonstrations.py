@@ -13,6 +13,7 @@ import base64
 import hashlib
 import json
 import re
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from tito.lesson.course import Entry
 LAST = "Look back"  # the section behind the lesson's own end
 NAME = re.compile(r"[a-z0-9-]+\.(svg|png)")
 HEADING = re.compile(r"^## (.*)", re.M)
+MOST_LINES = 12  # of the text of a result that a terminal shows
 PREDICT = re.compile(r"(?<!`)\b[Pp]redict\b(?!`)")  # no `predict`, which is a function
 ASKED = re.compile(r"[^.:!?]\?(?=\s|$)")
 SENTENCE = re.compile(r"(?<=[.:?!)])\s+(?=[A-Z`$(*])")  # where the next one begins
@@ -280,7 +282,19 @@ def mark_seen(entry: Entry, results: list[DemonstrationResult]) -> None:
     if results:
         with progress.change(entry.root, entry.name) as record:
             seen = record.setdefault("seen", [])
-            seen += [r.demonstration.place for r in results if r.demonstration.place not in seen]
+            seen += [key for key in map(seen_key, results) if key not in seen]
+
+
+def seen_key(result: DemonstrationResult) -> str:
+    """What is remembered of a result that was shown: its place; where it was cut, perhaps because
+    the learner's code prints in a loop, this text only.
+    """
+    place, is_cut = result.demonstration.place, len(result.text.splitlines()) > MOST_LINES
+    return (
+        f"{place} {zlib.crc32(result.text.encode('utf-8', 'surrogatepass')):08x}"
+        if is_cut
+        else place
+    )
 
 
 def payoffs_of(results: list[DemonstrationResult]) -> list[DemonstrationResult]:

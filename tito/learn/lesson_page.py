@@ -29,6 +29,7 @@ from tito import files
 from tito.errors import TitoError
 from tito.html import code_style, folded, highlighted, html_page, markdown
 from tito.learn import demonstrations, notebook_sync, progress, solutions
+from tito.learn.questions import hashed
 from tito.lesson import cells, track
 from tito.lesson.cells import Cell
 from tito.lesson.course import Entry
@@ -152,6 +153,23 @@ class _Page:
                 title = f"Given: {heading} ({ids})" if ids else heading
                 rows = [folded(html.escape(title), "\n".join(rows))]
             yield from rows
+        yield from self.check_yourself()
+
+    def check_yourself(self) -> Iterator[str]:
+        """The last question of `tito review` about each exercise whose code is still the same, when
+        the lesson has passed.
+        """
+        rows: list[str] = []
+        for exercise in self.entry.declared.exercises:
+            asked = self.record.get("reviews", {}).get(exercise.id, {}).get("last", {})
+            cell = self.source.cell(exercise.name)
+            if cell and asked.get("of") == hashed(cell.source):
+                with suppress(KeyError, TypeError, ValueError):  # it was edited by hand
+                    rows.append(_asked(asked))
+        if rows and all(state.kind == "right" for state in self.states.values()):
+            self.sections.append(("check-yourself", "Check yourself"))
+            head = '<div class="cell" id="check-yourself">\n<h2>Check yourself</h2>'
+            yield "\n".join([head, *rows, "</div>"])
 
     def cells(self, inside: list[Cell], above: list[Cell], names: Counter[str]) -> Iterator[str]:
         """The cells of a section. above: the cell above it; names: how often each was used."""
@@ -277,6 +295,17 @@ class _Page:
             where = f'next: <a href="#{exercise.id}">{html.escape(first)}</a>'
         where += '; <a href="#contents">contents</a>'
         return f"<footer><p>{right} of {len(self.states)} exercises right; {where}</p></footer>"
+
+
+def _asked(asked: dict[str, Any]) -> str:
+    """A question on the learner's own code, with its answer folded."""
+    lines = "\n".join(f"{number:4}  {text}" for number, text in asked["code"])
+    options = "".join(f"<li><code>{html.escape(spelled(o))}</code></li>" for o in asked["options"])
+    said = "\n".join([asked["answer"], *asked["reasons"]])
+    text, said = html.escape(spelled(asked["text"])), html.escape(spelled(said))
+    answer = folded("The answer", f"<pre>{said}</pre>")
+    head = f'<section class="question"><p><code>{html.escape(asked["exercise"])}</code></p>'
+    return f"{head}{highlighted(lines)}<pre>{text}</pre><ol>{options}</ol>{answer}</section>"
 
 
 def code(cell: Cell) -> str:

@@ -100,7 +100,7 @@ def _is_sound_lesson(record: Any) -> bool:
         and all(isinstance(numbers, list) for numbers in record.get("hints_shown", {}).values())
         and all(_has_kinds(p, code=str, checks=dict) for p in record.get("parts", {}).values())
         and all(
-            _has_kinds(card, since=str, due=str, card=dict, asked=list)
+            _has_kinds(card, since=str, due=str, card=dict, asked=list, last=dict)
             for card in record.get("reviews", {}).values()
         )
         and _has_kinds(last, **of_last)

@@ -4,7 +4,8 @@ An answer is computed by running the code now, twice, each time in a new process
 of an exercise, in the progress of its lesson:
 
 "reviews": {"tensor-strides": {"since": when this was recorded, "due": when to ask again,
-                               "card": the state of the library fsrs, "asked": [keys of questions]}}
+                               "card": the state of the library fsrs, "asked": [keys of questions],
+                               "last": the last question, and the hash "of" the code}}
 """
 
 from collections import Counter
@@ -18,7 +19,7 @@ from typing import Any
 from tito.errors import TitoError, WorkError
 from tito.learn import notebook_sync, progress, runner
 from tito.learn.process import Process
-from tito.learn.questions import Code, Question, Ran, Results, lines_of, with_cell
+from tito.learn.questions import Code, Question, Ran, Results, hashed, lines_of, with_cell
 from tito.lesson import cells
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Exercise
@@ -45,9 +46,8 @@ class Step:
 
 
 class Work:
-    """An exercise as it is in the learner's file, to be run in other versions.
-
-    Raises WorkError where there is no such code, or it does not pass its checks.
+    """An exercise in the learner's file, to be run in other versions. Raises WorkError if it is
+    not their code.
     """
 
     def __init__(self, entry: Entry, exercise: Exercise, process: Process) -> None:
@@ -90,8 +90,7 @@ class Work:
     def results(
         self, fill: int, most: int = MOST_VERSIONS, asked: Sequence[str] | None = None
     ) -> Results:
-        """What the code and its versions do. Raises WorkError when the code does not pass its
-        checks in time.
+        """What the code and its versions do. Raises WorkError if it does not pass in time.
 
         asked  no more versions than needed are tried for a question with none of these keys; None:
                all of them
@@ -162,13 +161,12 @@ def questions(
 
     Raises WorkError when the code is not the learner's, or does not pass its checks.
     """
-    counts = kinds or Counter[str]()
     with Process() as process:
         results = Work(entry, exercise, process).results(FILLS[0], asked=asked)
     found = unasked(results.questions(), asked) or results.questions()
     with Process() as process:
         work = Work(entry, exercise, process)
-        for question in sorted(found, key=lambda question: counts[question.kind]):
+        for question in sorted(found, key=lambda one: Counter(kinds)[one.kind]):
             if work.is_confirmed(question, results):
                 yield question
 
@@ -300,6 +298,7 @@ class Asked:
                 "due": card.due.date().isoformat(),
                 "card": card.to_dict(),
                 "asked": [*self.card.get("asked", []), self.question.key][-REMEMBERED:],
+                "last": self.as_json() | {"of": hashed(self.cell.source)},
             }
             return (card.due - moment).days
 

@@ -24,6 +24,7 @@ from tito.learn.demonstrations import (
     needed_demonstrations,
     page_of,
     save_results,
+    seen_key,
 )
 from tito.learn.process import Event, Process
 from tito.learn.verdict import (
@@ -485,7 +486,7 @@ def _compare(report: LessonReport) -> None:
     if report.shows and not report.verdict.partial:
         report.results = save_results(report.entry, *report.shows)
         seen = report.record.get("seen", [])
-        new = [r for r in report.results if r.demonstration.place not in seen]
+        new = [r for r in report.results if not {r.demonstration.place, seen_key(r)} & {*seen}]
         closed = track.closed_sections(report.source) if report.source else {}
         report.unseen = [r for r in new if r.demonstration.heading not in closed]
         report.folded = [r for r in new if r.demonstration.heading in closed]

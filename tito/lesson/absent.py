@@ -42,7 +42,7 @@ def with_reason(message: str, name: str, absent: Mapping[str, str]) -> str:
         return message
     if message.startswith(LACKS.partition("{")[0]):
         return LACKS.format(name, absent[name])
-    return f"{message}: {absent[name]}"
+    return f"{message.partition('. Did you mean ')[0]}: {absent[name]}"
 
 
 def left_out_names(left_out: Iterable[LeftOut]) -> dict[str, str]:
@@ -65,7 +65,7 @@ def _reason(name: str, source: cells.Source, lesson: Lesson, bound: set[str]) ->
     )
     cell = source.cell(exercise.name) if exercise else None
     if not cell or not exercise:
-        return "no cell of the file does; `tito reset` brings its cell back."
+        return f"no cell does. Undo that in your editor, or begin anew: `tito reset {lesson.name}`."
     if cell.kind != "code":
         return f"its cell, cell {cell.number}, is no code cell."
     if magic := cells.magic_of(cell.source):

@@ -30,6 +30,7 @@ LONGEST = 120  # characters in an import line before it is folded
 INDENTATION = {  # what Python says: what it means
     "outside function": "indent it as the lines of its function",
     "unindent does not match": "indent it as a line above it",
+    "use of tabs": "write spaces only",
 }
 LONGEST_LINE = 200  # characters of a learner's line that is shown
 CHECKSUM = re.compile(r"# checksum: (\w+)\n")

@@ -234,6 +234,11 @@ MEANINGS = (
         "A list has no arithmetic: compute with its numbers, one by one.",
     ),
     ("TypeError", "'int' object is not iterable", "To repeat something n times, write range(n)."),
+    (
+        "ValueError",
+        "^The truth value of an array",
+        "It is an array, and one number is asked for.",
+    ),
     ("UnboundLocalError", "", "Give it a value above this line, outside of an `if` or a loop."),
 )
 

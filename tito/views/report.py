@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from tito.learn.demonstrations import MOST_LINES
 from tito.views import (
     STYLES,
     Pieces,
@@ -38,7 +39,6 @@ WORDS = {
 FIRST = 3  # failures shown in full
 COMPARE = "`tito compare` and its name show the course's answer, once yours is written."
 PRINTED = 5  # lines shown of what a right exercise prints
-MOST_LINES = 12  # lines shown of what a demonstration prints
 FIRST_SENTENCE = re.compile(r".*?(?:\.(?=\s)|\Z)", re.S)
 EMPHASIS = re.compile(r"(?<![\w*])(\*\*?)([^\s*][^*]*)\1(?![\w*])")
 # A long message is wrapped at these places rather than inside a value.
@@ -332,12 +332,15 @@ def _conclusion(verdict: Verdict, passed: int) -> tuple[str, str, str]:
     """(word, its style, reason): the verdict on the run, given how many checks passed."""
     if verdict.partial and verdict.selection_passed and not verdict.passed:
         number = count(sum(check.passed for check in verdict.checks_run), "selected check")
-        notes = sum(not check.passed for check in verdict.checks_run)
+        notes = sum(not (check.passed or check.unwritten) for check in verdict.checks_run)
+        waiting = sum(bool(check.unwritten) for check in verdict.checks_run)
         passed_all = f"{number} passed" + f", {count(notes, 'note')}" * bool(notes)
+        passed_all += f", {waiting} wait{'s' * (waiting == 1)}" * bool(waiting)
         whole = f"tito test {verdict.lesson}"
         return "selected", "yellow", f"{passed_all}. The whole lesson: {whole}"
-    if any(check.unwritten for check in verdict.checks) and all(
-        check.passed or check.unwritten for check in verdict.checks
+    checks = verdict.checks_run if verdict.partial else verdict.checks
+    if any(check.unwritten for check in checks) and all(
+        check.passed or check.unwritten for check in checks
     ):
         is_said = passed and " left out: " not in verdict.reason  # by the bar
         return "so far", "cyan", "" if is_said else verdict.reason

@@ -534,6 +534,8 @@ def test_backward_finds_the_gradients_worked_out_by_hand():
         why = "compare with the graph that you filled in by hand"
         if name == "L":
             why = "the derivative of L with respect to itself is 1: begin with it, and keep it"
+        elif node.grad == 0:
+            why += ". Nothing has reached it: propagate from L first, and from the leaves last"
         assert isinstance(node.grad, (float, int)), (
             f"{name}.grad should be a plain number, yours is {node.grad!r:.60}: gradients and "
             "local gradients are floats, not Values"

@@ -14,6 +14,7 @@ from commands import process, run, tito
 from small_course import edit, introduce, solve
 
 from tito.learn import jupyter, progress
+from tito.lesson.lesson_format import stub
 from tito.views import report
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -44,6 +45,13 @@ def test_help_lists_every_command_and_in_a_workspace_those_for_learners(
 def test_init_names_the_lesson_to_begin_with(small_course, tmp_path):
     out, _ = tito(small_course, "init", tmp_path / "mine")
     assert out.endswith("then: tito start numbers  A lesson about numbers: 30 minutes\n")
+
+
+def test_an_exercise_that_only_waits_has_not_failed(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    edit(entry, stub("numbers", "triple"), "return double(x) + x")
+    out, _ = tito(small_workspace, "test", "numbers-triple", code=1)
+    assert "so far  1 waits for exercises that are not written." in out and "failed" not in out
 
 
 def test_a_learners_first_lesson(small_course, tmp_path):

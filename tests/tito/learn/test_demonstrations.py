@@ -87,6 +87,15 @@ def test_results_that_were_seen_are_new_after_a_reset_and_not_after_a_mistake(en
     assert see(entry) == ["15 10"]
 
 
+def test_a_result_that_was_cut_for_what_the_learner_printed_is_new_without_that(entry):
+    solve(entry)
+    edit(entry, "twice = x + x", "print(*range(30), sep='\\n'); twice = x + x")
+    (long,) = see(entry)
+    assert long.endswith("15 10") and see(entry) == []
+    edit(entry, "print(*range(30), sep='\\n'); ", "")
+    assert see(entry) == ["15 10"] and see(entry) == []
+
+
 def test_behind_an_exercise_that_is_wrong_nothing_runs(entry, tmp_path):
     solve(entry)
     edit(entry, "twice = x + x", "twice = x * x + 1")

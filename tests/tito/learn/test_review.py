@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 import commands
 import pexpect
 import pytest
+from bs4 import BeautifulSoup
 from small_course import edit, solve, verdict_on
 
 from tito.errors import WorkError
-from tito.learn import observe, progress, review
+from tito.learn import lesson_page, observe, progress, review
 from tito.learn.questions import Code, Question, alike, core
 from tito.lesson import cells
 
@@ -274,6 +275,24 @@ def test_four_weeks_of_a_learner_who_is_right_about_one_exercise_only(entry, mon
     assert asked["triple"] == [*range(1, 15), *range(20, 29)]
     assert asked["double"] == [1, 3, 14]
     assert card(entry)["due"] == (datetime.now() + timedelta(14 + 46)).date().isoformat()
+
+
+def test_the_lessons_page_ends_with_the_questions_about_code_that_is_the_same(entry):
+    evil = "<script>alert(1)</script>"
+    question = Question("numbers-double", "says", evil, "b", ((1, evil),), 1, ("a", "b"))
+    verdict_on(entry)
+    cell = cells.read(entry.script).cell("double")
+    review.Asked(entry, double(entry), question, "x.py", cell, card(entry)).record(is_right=True)
+
+    def box():
+        page = lesson_page.write(entry).read_text(encoding="utf-8")
+        return BeautifulSoup(page, "html.parser").select_one("#check-yourself")
+
+    assert box().text.count(evil) == 2 and not box().select("script")
+    assert box().select_one("details pre").text == "b"
+    edit(entry, "factor = 2", "factor = 1 + 1")
+    verdict_on(entry)
+    assert box() is None
 
 
 def test_a_damaged_card_sets_the_record_aside(entry):

@@ -421,10 +421,7 @@ def gradebook_export(
         chosen = exports.Selection(book, lesson, section, most, course.name)
         _, absent = enrollment.learners(book)
         notes = [*views.export_notes(chosen), *views.left_out(absent)]
-        if kind == exports.QUESTIONS and output:
-            count = write_sheets(chosen, current_folder() / output.expanduser(), force)
-        else:
-            count = write_export(chosen, kind, output, force)
+        count = write_export(chosen, kind, output, force)
     for words in notes:
         warn(words)
     if output:
@@ -436,7 +433,7 @@ def gradebook_export(
 
 def write_export(chosen: "Selection", kind: str, output: Path | None, force: bool) -> int:
     """Write an export to `output`, or print it. Returns the number of changed files."""
-    from tito.grading.gradebook import exports
+    from tito.grading.gradebook import exports, sheets
 
     if not output:
         if isinstance(sys.stdout, TextIOWrapper):
@@ -444,19 +441,13 @@ def write_export(chosen: "Selection", kind: str, output: Path | None, force: boo
         sys.stdout.write(exports.text(chosen, kind))
         return 0
     place = current_folder() / output.expanduser()
+    if kind == exports.QUESTIONS:
+        maker = sheet_maker(chosen.book, current_course())
+        with progress_bar(visible=True) as report:
+            return exports.write_tree(place, sheets.tree(chosen, maker, report), force)
     if kind in exports.TREES:
         return exports.write_tree(place, exports.tree(chosen, kind, place.name), force)
     return int(exports.write_file(place, exports.text(chosen, kind), force))
-
-
-def write_sheets(chosen: "Selection", place: Path, force: bool) -> int:
-    """Write a sheet of questions for each submission. Returns how many."""
-    from tito.grading.gradebook import exports, sheets
-
-    with progress_bar(visible=True) as report:
-        return exports.write_tree(
-            place, sheets.tree(chosen, sheet_maker(chosen.book, current_course()), report), force
-        )
 
 
 def sheet_maker(book: "Gradebook", course: "Root") -> "SheetMaker":

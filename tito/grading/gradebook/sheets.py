@@ -2,6 +2,7 @@
 the questions, one with the answers. See `jail/sheet.py`.
 """
 
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
@@ -20,6 +21,7 @@ from tito.html import render
 
 if TYPE_CHECKING:
     from tito.grading.jail.sheet import Sheet
+    from tito.grading.workers import Worker
 LETTERS = "abcd"
 FROM = {  # where an answer comes from: {kind: words}; "": of the others
     "changed": "This value came from the learner's own process, which could send another one.",
@@ -32,18 +34,27 @@ class SheetMaker:
 
     def __init__(self, book: Gradebook, setting: Callable[[], Setting]) -> None:
         self.book, self.setting, self.lock = book, setting, threading.Lock()
-        self.is_begun = False
+
+    @functools.cached_property
+    def worker(self) -> "Worker":
+        """Raises MachineError without a sandbox."""
+        from tito.grading.workers import WORKERS
+
+        worker = WORKERS.begin(self.setting())
+        if worker.level() == LEVELS[-1]:
+            raise MachineError(
+                "There are no questions: they are made by running the learners' code, and no "
+                "sandbox works here.",
+                "On Linux, install bubblewrap, or use a newer kernel.",
+            )
+        return worker
 
     def sheet(self, student: str, lesson: str) -> "Sheet":
-        """The sheet of a submission in the gradebook, on the learner's own earlier lessons.
-
-        Raises MachineError without a sandbox.
-        """
+        """The sheet of a submission in the gradebook, on the learner's own earlier lessons."""
         from tito.grading.jail.sheet import Sheet
         from tito.grading.workers import JudgeDied
 
         with self.lock, TemporaryDirectory() as folder:
-            self.begin()
             for grade in self.book.grades(student):
                 sha256 = grade.result.sha256
                 if sha256 and (code := self.book.code(sha256)):
@@ -53,20 +64,6 @@ class SheetMaker:
                 return self.worker.sheet(Submission(student, "", (upload,)), lesson)
             except JudgeDied:
                 return Sheet(problem="The code takes too long, or too much memory, to look at.")
-
-    def begin(self) -> None:
-        """Start the judge, if it has not begun."""
-        from tito.grading.workers import WORKERS
-
-        if not self.is_begun:
-            self.worker = WORKERS.begin(self.setting())
-            if self.worker.level() == LEVELS[-1]:
-                raise MachineError(
-                    "There are no questions: they are made by running the learners' code, and no "
-                    "sandbox works here.",
-                    "On Linux, install bubblewrap, or use a newer kernel.",
-                )
-            self.is_begun = True
 
 
 def shown(sheet: "Sheet", hide: Callable[[str], str] = str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, replace
 from types import CodeType
 
-from tito.errors import TitoError
+from tito.errors import TitoError, WorkError
 from tito.grading.jail import proxy
 from tito.grading.jail.check_namespace import START, TO_THE_END, Prepared, standing_in
 from tito.grading.jail.jail import JailFailed
@@ -53,10 +53,6 @@ class Sheet:
     problem: str = ""
 
 
-class TooLong(Exception):
-    """The time for a sheet is over."""
-
-
 def make_sheet(
     judge: Judge, work: SubmittedCode, entry: Entry, source: cells.Source | None
 ) -> Sheet:
@@ -66,11 +62,10 @@ def make_sheet(
     assert source
     try:
         return Examiner(judge, work, entry, source).sheet()
-    except TooLong:
-        return Sheet(problem=f"The code runs for more than {BUDGET} s when its lines are changed.")
-    except (TitoError, JailFailed, ValueError, SyntaxError, RecursionError, MemoryError) as error:
-        name = type(error).__name__
-        return Sheet(problem=f"The code cannot be changed and run again ({name}).")
+    except TitoError as error:
+        return Sheet(problem=error.what)
+    except (JailFailed, ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        return Sheet(problem=f"The code cannot be run with changes ({type(error).__name__}).")
 
 
 class Examiner:
@@ -141,7 +136,7 @@ class Examiner:
 
     def ran(self, code: Code, text: str) -> Ran | None:
         """What the checks and examples do with another text of an exercise's cell; None when a
-        check does not come to its end. Raises TooLong.
+        check does not come to its end. Raises WorkError after BUDGET.
         """
         name = self.subject.module
         rows = statements_of(with_cell(self.module, code.cell, text), name)
@@ -150,7 +145,7 @@ class Examiner:
         outcomes = {}
         for check in code.exercise.checks:
             if time.monotonic() > self.until:
-                raise TooLong
+                raise WorkError(f"The code with its changes runs for more than {BUDGET} s.")
             if check.hidden:
                 continue
             status, message, _ = self.judge.runner.run(subject, check, self.seconds)

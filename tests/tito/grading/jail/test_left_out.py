@@ -203,7 +203,7 @@ KINDS = {
         0,
         "its cell, cell 5, defines duble. Was it renamed?",
     ),
-    "gone": (SOLVED.replace(MARKED + WORK, ""), 0, "no cell of the file does"),
+    "gone": (SOLVED.replace(MARKED + WORK, ""), 0, "no cell does. Undo that in your editor"),
 }
 
 
