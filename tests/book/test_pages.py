@@ -53,6 +53,7 @@ def test_every_command_on_a_page_is_one_that_tito_takes(page):
             [" ".join(words)]
             if command.name == "tito"
             or {word.split("=")[0] for word in rest if re.match(r"-(?![\d.])", word)} - options
+            and not command.context_settings  # those are of a milestone's program
             else []
         )
     assert wrong == []

@@ -12,6 +12,7 @@ submission.py  the submission of a learner, before and after it is opened, and w
 result.py      the result of one lesson of one learner
 times.py       times as systems and people write them; days of the calendar
 roster.py      the learners of the class, and which learner a submission belongs to
+sheets.py      questions on the code of each submission, and the answers, for a talk
 views.py       format results for the terminal
 sample.py      a sample class to try grading with
 Dockerfile     the grader as a container

@@ -11,7 +11,7 @@ from small_course import NUMBERS, SUMS, lesson, make_course, set_policies
 
 from tito.cli.instructor.gradebook import sheet_maker
 from tito.errors import MachineError
-from tito.grading.gradebook import sheets
+from tito.grading import sheets
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.jail.sheet import NOTHING, SILENT
 from tito.grading.setting import Setting

@@ -59,7 +59,7 @@ def test_init_makes_the_first_track_and_says_how_much_it_is(small_course, tmp_pa
 
 def test_the_first_lesson_may_be_given(small_course, tmp_path):
     out, _ = tito(small_course, "init", tmp_path / "mine", "--track", "late")
-    assert "then: tito watch sums" in out
+    assert "then: tito start sums" in out
     root = course.open_root(tmp_path / "mine")
     assert "`tito start sums`" in (root.path / "README.md").read_text(encoding="utf-8")
     rows = json.loads(tito(root, "status", "--json")[0])

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tito.grading.gradebook.exports import Selection
     from tito.grading.gradebook.gradebook import Gradebook
     from tito.grading.gradebook.requested_changes import RequestedChange
-    from tito.grading.gradebook.sheets import SheetMaker
+    from tito.grading.sheets import SheetMaker
     from tito.lesson.course import Root
 
 LISTS = [system.title for system in having("class_list").values()]
@@ -453,7 +453,7 @@ def write_export(chosen: "Selection", kind: str, output: Path | None, force: boo
 def sheet_maker(book: "Gradebook", course: "Root") -> "SheetMaker":
     """What makes sheets of questions, from the submissions in a gradebook."""
     from tito.cli.instructor.grade import setting_of
-    from tito.grading.gradebook.sheets import SheetMaker
+    from tito.grading.sheets import SheetMaker
 
     return SheetMaker(book, lambda: setting_of(course, course.lessons, None, None))
 

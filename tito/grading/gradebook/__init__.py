@@ -33,7 +33,6 @@ Exports and views:
 exercise_table.py  how a class did in each exercise
 exports.py     the grades as plain values, and files for other systems
 feedback.py    a page for each learner
-sheets.py      questions on the code of each submission, and the answers, for a talk
 deliver.py     zips of these pages for other systems, and a table for a mail merge
 html_pages.py  names and writes the files of pages; `*.html`: their templates, see `tito/html.py`
 views.py       output for the terminal

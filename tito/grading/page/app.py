@@ -27,7 +27,6 @@ from tito.grading.gradebook.grade import Comment
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import ChangedMeanwhile
 from tito.grading.gradebook.requested_changes import RequestedChange
-from tito.grading.gradebook.sheets import SheetMaker, shown
 from tito.grading.page import class_list, submission_page
 from tito.grading.page.access import BACKLOG, Connection, GraderSession, Guard, Sessions
 from tito.grading.page.class_list import Filter, SubmissionRow
@@ -35,6 +34,7 @@ from tito.grading.page.forms import is_done, number_in, points_in, reason_in
 from tito.grading.page.questions import Questions
 from tito.grading.page.shell import Shell
 from tito.grading.page.submission_page import SubmissionView
+from tito.grading.sheets import SheetMaker, shown
 from tito.lesson.lesson_format import Question
 from tito.safe_text import visible
 
