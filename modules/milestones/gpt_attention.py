@@ -61,7 +61,7 @@ def draw_heads(weights, tokens):
     tokens   list of str, the labels
     returns  a matplotlib Figure
     """
-    from matplotlib.figure import Figure  # not pyplot, which keeps it: the page draws in threads
+    from matplotlib.figure import Figure  # pyplot would keep it
 
     rows, columns, n = len(weights), len(weights[0]), len(tokens)
     size = max(1.6, 0.16 * n)
