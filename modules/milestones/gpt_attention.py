@@ -61,14 +61,12 @@ def draw_heads(weights, tokens):
     tokens   list of str, the labels
     returns  a matplotlib Figure
     """
-    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure  # pyplot would keep it
 
     rows, columns, n = len(weights), len(weights[0]), len(tokens)
     size = max(1.6, 0.16 * n)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(columns * size + 1, rows * size + 1), squeeze=False,
-        sharex=True, sharey=True, layout="constrained",
-    )  # fmt: skip
+    figure = Figure((columns * size + 1, rows * size + 1), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for (row, column), ax in np.ndenumerate(axes):
         ax.imshow(weights[row][column], cmap="Blues", vmin=0, vmax=1)
         ax.set_title(f"layer {row}, head {column}", fontsize=9)
