@@ -141,7 +141,7 @@ class Recorder:
         def step(frame: FrameType, event: str, value: Any) -> Trace:
             nonlocal line
             for name, new in frame.f_locals.items() if len(steps) < MOST_STEPS else ():
-                is_hopeless = values.get(name) is new and texts.get(name) is None
+                is_hopeless = values.get(name, values) is new and texts.get(name) is None
                 text = None if is_hopeless else shown_text(new)
                 if line and (values.get(name, values) is not new or texts.get(name) != text):
                     steps.append((line, name, text, shape_of(new)))
