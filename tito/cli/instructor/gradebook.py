@@ -433,7 +433,8 @@ def gradebook_export(
 
 def write_export(chosen: "Selection", kind: str, output: Path | None, force: bool) -> int:
     """Write an export to `output`, or print it. Returns the number of changed files."""
-    from tito.grading.gradebook import exports, sheets
+    from tito.grading import sheets
+    from tito.grading.gradebook import exports
 
     if not output:
         if isinstance(sys.stdout, TextIOWrapper):
