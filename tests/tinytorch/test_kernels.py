@@ -8,7 +8,7 @@ from tinytorch.core import kernels
 from tinytorch.core.activations import gelu, relu
 from tinytorch.core.compilation import optimized, trace
 from tinytorch.core.kernels import SIZE, TILE, blocks_for, matmul, online_softmax
-from tinytorch.gpu import CompileError, NoGPU, Report, compiled, launch
+from tinytorch.gpu import CompileError, KernelError, NoGPU, Report, compiled, launch
 from tinytorch.pictures.kernels import (
     rescalings,
     segments,
@@ -190,3 +190,41 @@ def test_what_the_pictures_draw():
     assert tree_phases([5, 1, 4, 2, 3, 0, 6, 7])[1:] == [[8, 1, 10, 9], [18, 10], [28]]
     *_, (_, largest, _, total) = rescalings([1.0, 3.0, 2.0, 5.0])
     assert largest == 5 and total == pytest.approx(np.exp(np.array([1, 3, 2, 5]) - 5.0).sum())
+
+
+def test_kernels_that_are_changed_are_named():
+    """The mistakes that the simulator must name, made in the course's own kernels."""
+    import inspect
+    import linecache
+
+    def changed(kernel, old, new):
+        text = inspect.getsource(kernel)
+        assert old in text, old
+        text = text.replace(old, new, 1)
+        linecache.cache["<changed>"] = len(text), None, text.splitlines(True), "<changed>"
+        scope = dict(vars(kernels))
+        exec(compile(text, "<changed>", "exec"), scope)
+        return scope[kernel.__name__]
+
+    by_kernel = {case[0]: case for case in cases()}
+    for kernel, old, new, words in (
+        (kernels.add, "if i < out.shape[0]:", "if True:", "index 100 is outside a"),
+        (kernels.add, "SIZE * block.x + thread.x", "block.x + thread.x", "race between blocks"),
+        (kernels.add, "block.x + thread.x", "block.x", "race: this thread writes out[0]"),
+        (kernels.block_sum, "        yield\n        step", "        step", "race: "),
+        (kernels.block_sum, "if x < step:", "if True:", "index 64 is outside tile"),
+        (kernels.block_sum, "if x == 0:", "if True:", "race: this thread writes out[0]"),
+        (kernels.block_sum, "step]\n        yield", "step]\n            yield", "divergence"),
+        (kernels.layer_norm, "/ n\n    yield", "/ n", "race: "),
+        (matmul, "        yield\n        for s", "        for s", "is read before a thread"),
+        (matmul, "right[s, x]\n        yield", "right[s, x]", "race: "),
+        (matmul, "total = 0.0\n", "total = 0.0\n    if i > 39:\n        return\n", "divergence"),
+        (kernels.transpose, "    yield\n", "", "is read before a thread writes it"),
+    ):  # fmt: skip
+        _, grid, block, inputs, right = by_kernel[kernel]
+        with pytest.raises(KernelError) as error:
+            launch(changed(kernel, old, new), grid, block, *inputs, np.zeros(right.shape, "f4"))
+        assert words in str(error.value), (words, str(error.value))
+        assert f"of {kernel.__name__}, block (" in str(error.value) or "(line" not in str(
+            error.value
+        )
