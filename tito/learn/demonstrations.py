@@ -25,11 +25,11 @@ from tito.learn.process import Event
 from tito.lesson import cells
 from tito.lesson.checks import TEST
 from tito.lesson.course import Entry
+from tito.views import MOST_LINES
 
 LAST = "Look back"  # the section behind the lesson's own end
 NAME = re.compile(r"[a-z0-9-]+\.(svg|png)")
 HEADING = re.compile(r"^## (.*)", re.M)
-MOST_LINES = 12  # of the text of a result that a terminal shows
 PREDICT = re.compile(r"(?<!`)\b[Pp]redict\b(?!`)")  # no `predict`, which is a function
 ASKED = re.compile(r"[^.:!?]\?(?=\s|$)")
 SENTENCE = re.compile(r"(?<=[.:?!)])\s+(?=[A-Z`$(*])")  # where the next one begins

@@ -42,6 +42,7 @@ STYLES = {
     "optional": "yellow",
 }
 WORD = re.compile(r"\s*([^\s`]*`[^`]*`\S*|\S+)")
+MOST_LINES = 12  # of the text of a demonstration that a terminal shows
 SIGNS = {"cdot": "·", "times": "×", "dots": "…", "ldots": "…", "le": "≤", "ge": "≥", "sum": "Σ"}
 SIGNS |= {"partial": "∂", "lambda": "λ", "sigma": "σ", "approx": "≈", "pm": "±", "ne": "≠"}
 SIGNS |= {"leftarrow": "←", "infty": "∞", "odot": "⊙", "nabla": "∇", "varepsilon": "ε", "pi": "π"}

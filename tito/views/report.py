@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tito.learn.demonstrations import MOST_LINES
 from tito.views import (
+    MOST_LINES,
     STYLES,
     Pieces,
     clipped,
