@@ -1570,6 +1570,8 @@ def test_reports_are_merged():
         "an entry stays until it has a new version",
     )
     assert same, "the reports should not change"
+    found = result_of(lambda: merged_rows([]), "no reports", "the result is a Report, too")
+    equal(found[0], [], "the rows of no reports")
 
 
 def test_a_new_version_replaces_the_old_one():
