@@ -45,7 +45,7 @@ def figures():
             states,
             lesson="transformers",
             section="The transformer block",
-            after="Every later block can read what an earlier one added",
+            after="every later block can read it",
         )
     ]
 
