@@ -214,9 +214,9 @@ def open_page(browser, site):
 
 
 def test_lessons_and_all_milestones_were_run_and_show_no_solution(site):
-    everything = [entry.name for entry in site.run] + [
-        one.name for one in milestone.milestones(course.open_root(site.root))
-    ]
+    milestones = milestone.milestones(course.open_root(site.root))
+    everything = [entry.name for entry in site.run]
+    everything += [one.name for one in milestones if not one.downloads]
     assert sorted(site.built.ran) == sorted(everything) and len(everything) > 12
     sections = [name for name in site.pages if SECTIONS.fullmatch(name)]
     assert site.built.pages == len(site.pages) - len(["search.html"]) and len(sections) > 100
@@ -228,6 +228,7 @@ def test_lessons_and_milestones_show_what_they_print_and_draw(site):
         name
         for name in site.pages
         if name.startswith("milestones/")
+        and "gpt2" not in name  # which downloads
         and "cell_output" not in (site.folder / name).read_text(encoding="utf-8")
     ]
     assert bare == []
@@ -409,7 +410,7 @@ def test_lines_of_prose_have_the_length_to_read_and_the_face_is_the_sites_own(op
         "[...document.querySelectorAll('article div.highlight pre')]"
         ".map(one => getComputedStyle(one).fontSize)"
     )
-    assert set(sizes) == {"14px"}
+    assert set(sizes) == {"13px"}
 
 
 def test_the_first_page_shows_what_will_be_made_before_one_scrolls(open_page):
@@ -673,7 +674,7 @@ def test_drawings_are_in_their_lessons_and_react(open_page, site):
     assert drawn["autograd.html"] == ["computation_graph"]
     assert sum(map(len, drawn.values())) > 5
     page = open_page("lessons/01_backprop/backpropagation.html")
-    figure = page.locator("figure.drawing")
+    figure = page.locator("figure.drawing", has_text="Every node passes")
     assert figure.locator("figcaption").inner_text().startswith("Every node")
     figure.get_by_role("button", name="Backward pass").click()
     assert figure.locator('[data-key="grad a text"]').text_content() == "grad -17"
