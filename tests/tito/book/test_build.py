@@ -216,10 +216,8 @@ def test_each_section_has_a_page_and_each_exercise_an_address_there_and_on_the_f
     assert "1.2 Tripling" in words_of(page) and 'id="numbers-triple"' in page
     assert "Doubling" not in words_of(re.search(r"<article.*?</article>", page, re.S)[0])
     first = (lessons / "01_numbers.html").read_text(encoding="utf-8")
-    assert (
-        '<li id="numbers-triple"><a href="01_numbers/tripling.html#numbers-triple">Triple</a>'
-        in first
-    )
+    row = '<li id="numbers-triple"><a href="01_numbers/tripling.html#numbers-triple">'
+    assert f"{row}Exercise 1.2. Triple</a>" in first
 
 
 def test_an_exercise_is_a_box_with_its_task_contract_hints_and_checks(site):

@@ -13,7 +13,7 @@ modules.py     compiled lessons: a learner's, the released and the course's own
 check_namespace.py  the namespace of a check in the judge
 check_errors.py  status and message of a check that did not pass
 proxy.py       proxies in the judge for the learner's classes, functions and objects
-by_reference.py  compares the learner's results with those of the course's solution
+by_reference.py  compares results of the learner and of the course's solution
 sheet.py       makes questions on a submission: runs changes of its lines as a check is run
 wire.py        the messages between the two: plain data, length-prefixed
 jail.py        starts the untrusted process at an isolation level
