@@ -130,6 +130,6 @@ def test_the_stored_results_can_be_shown(page):
     page.MEASURED = PROGRAM.with_name("measured")
     text = page.performance()
     HTMLParser().feed(text)
-    assert text.count("<table>") == 4 and text.count("<figure") == 1
+    assert text.count("<table>") == 5 and text.count("<figure") == 1
     for block in re.findall(r"<figure.*?</figure>|<div.*?</div>", text, re.S):
         assert "\n\n" not in block, "a blank line would end the HTML in Markdown"
