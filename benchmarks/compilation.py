@@ -216,28 +216,28 @@ def in_c(program):
         return in_numpy(outline(program))
 
 
-def step_of(work, version):
+def step_of(task, version):
     """A function that does one step of a workload."""
     if version in ("library", "fused"):
-        return work.library(*["all fused"] * (version == "fused"))
+        return task.library(*["all fused"] * (version == "fused"))
     if version in ("NumPy", "C"):
-        return work.program(in_numpy if version == "NumPy" else in_c)
+        return task.program(in_numpy if version == "NumPy" else in_c)
     import torch
 
     torch.set_num_threads(1)
-    return work.torch(version == "torch.compile")
+    return task.torch(version == "torch.compile")
 
 
 def measure(name, versions, rounds):
     """What is printed of one workload."""
-    work = Transformer() if name == "gpt" else Network(name)
+    task = Transformer() if name == "gpt" else Network(name)
     steps, found, wanted = {}, {}, None
     for version in ["library", *(one for one in versions if one != "library")]:
         if version == "fused" and name != "gpt":
             continue
         start = time.perf_counter()
         try:
-            step = step_of(work, version)
+            step = step_of(task, version)
             losses = [step() for _ in range(3)]
         except ImportError:
             found[version] = {"missing": f"pip install {INSTALL['torch']}"}
@@ -252,12 +252,12 @@ def measure(name, versions, rounds):
         steps[version] = step
 
     def repeated(step):
-        return lambda: [step() for _ in range(work.calls)]
+        return lambda: [step() for _ in range(task.calls)]
 
     times = race({one: repeated(step) for one, step in steps.items()}, rounds, rng=0,
                  clock=time.process_time)  # fmt: skip
     for version, seconds in times.items():
-        found[version]["microseconds"] = 1e6 * float(np.median(seconds)) / work.calls
+        found[version]["microseconds"] = 1e6 * float(np.median(seconds)) / task.calls
         found[version]["ratio"] = list(ratio_interval(times["library"], seconds, rng=0))
         if name == "gpt" and not version.startswith("torch"):
             found[version]["peak_bytes"] = peak_bytes(steps[version])
