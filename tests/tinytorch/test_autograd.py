@@ -280,18 +280,6 @@ def test_a_gradient_that_a_function_reuses_is_copied():
     assert x.grad.tolist() == [2, 2] and y.grad.tolist() == [20, 20]
 
 
-def test_a_leaf_takes_over_a_large_gradient_without_a_copy():
-    g = np.ones(3, "float32")
-
-    def taken():
-        array = np.ones(3, "float32")
-        return lesson.is_exclusive(array)
-
-    assert taken() and not lesson.is_exclusive(g[:]) and not lesson.is_exclusive(np.float32(1))
-    also = g
-    assert not lesson.is_exclusive(g) and also is g
-
-
 def test_memory_shrinks_during_the_backward_pass():
     x = Variable(np.ones(100_000, "float32"))
     live, peak = [], []
@@ -574,22 +562,6 @@ def test_a_drawing_names_only_what_is_in_its_graph():
     assert "y is no tensor of this graph" in error_of(
         lambda: draw_graph(x * x, y=Variable(1.0)), ValueError
     )
-
-
-def test_rules_are_written_again_after_an_error():
-    calls = []
-
-    @lesson.deferred_rules(plus)
-    def write():
-        calls.append(1)
-        if len(calls) < 2:
-            raise NameError("not yet")
-        derivative(plus, lambda g, out, a, b: g, lambda g, out, a, b: g)
-
-    with pytest.raises(NameError):
-        lesson.table[plus]
-    assert len(lesson.table[plus]) == 2 and plus not in lesson.table.deferred
-    del lesson.table[plus]
 
 
 def test_drawings_name_operations_as_the_field_does():

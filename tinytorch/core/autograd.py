@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: c665bef8a78cb40b
+# checksum: 8dc6248680ef52a8
 """Autograd: reverse-mode automatic differentiation of what tensors compute.
 
 What is here, in the order in which to read it:
@@ -30,7 +30,6 @@ import numpy as np
 from tinytorch.core.losses import cross_entropy_forward
 from tinytorch.core.tensor import Tensor, Variable, apply, axes_of, operand, recording
 from tinytorch.support import derivatives
-from tinytorch.support.arrays import is_exclusive, sum_in_place
 from tinytorch.support.derivatives import FREED, FunctionMethods, masked
 from tinytorch.support.forward import (
     clip_forward,
@@ -46,14 +45,13 @@ from tinytorch.support.forward import (
 from tinytorch.support.svg import draw_graph
 
 __all__ = [
-    "table", "deferred_rules", "derivative", "arithmetic_rules", "topological_order", "accumulate", "propagate",
-    "grad", "central_difference", "numerical_gradient_check", "seed_gradient", "backward", "unbroadcast",
-    "elementwise_rules", "expand_reduced", "shape_rules", "index_rule", "matmul_vjp", "no_grad", "Function",
+    "table", "derivative", "arithmetic_rules", "topological_order", "accumulate", "propagate", "grad",
+    "central_difference", "numerical_gradient_check", "seed_gradient", "backward", "unbroadcast", "elementwise_rules",
+    "expand_reduced", "shape_rules", "index_rule", "matmul_vjp", "no_grad", "Function",
 ]
 
 
 table = derivatives.Rules()
-deferred_rules = table.deferred_rules
 
 
 def derivative(op, *rules, together=None):
@@ -61,7 +59,7 @@ def derivative(op, *rules, together=None):
     table[op] = rules if together is None else together
 
 
-@deferred_rules(np.add, np.subtract, np.multiply, np.divide, np.negative)
+@table.written_by
 def arithmetic_rules():
     """Register the rules of np.add, np.subtract, np.multiply, np.divide and np.negative."""
     derivative(np.add, lambda g, out, a, b: g, lambda g, out, a, b: g)
@@ -102,7 +100,7 @@ def accumulate(gradients, x, g):
     x, g       a Tensor, and an ndarray or NumPy number of its shape
     """
     if x in gradients:
-        gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
+        gradients[x] = gradients[x] + g
     else:
         gradients[x] = g
 
@@ -201,9 +199,7 @@ def backward(tensor, gradient=None, retain_graph=False):
     gradients = grad(tensor, seed_gradient(tensor, gradient), retain_graph)
     while gradients:
         x, g = gradients.popitem()
-        if not is_exclusive(g):
-            g = np.array(g)
-        x.grad = g if x.grad is None else np.add(x.grad, g, out=g)
+        x.grad = np.array(g) if x.grad is None else np.asarray(x.grad + g)
 
 
 def unbroadcast(g, shape):
@@ -220,8 +216,7 @@ def unbroadcast(g, shape):
     return sum_forward(g, axis=(*range(extra), *ones)).reshape(shape)
 
 
-@deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward,
-                relu_forward, np.maximum)
+@table.written_by
 def elementwise_rules():
     """Register the rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward,
     relu_forward and np.maximum.
@@ -279,7 +274,7 @@ derivative(max_forward, extreme_rule)
 derivative(min_forward, extreme_rule)
 
 
-@deferred_rules(reshape_forward, np.transpose, np.broadcast_to)
+@table.written_by
 def shape_rules():
     """Register the rules of reshape_forward, np.transpose and np.broadcast_to."""
     derivative(reshape_forward, lambda g, out, x, shape: g.reshape(x.shape))

@@ -4,7 +4,6 @@ library do about the memory of arrays.
 
 import itertools
 import math
-import sys
 import weakref
 
 import numpy as np
@@ -401,50 +400,6 @@ def owner_of(array):
 
 
 clock, changes = itertools.count().__next__, Changes()
-
-
-def is_exclusive(array):
-    """Whether the caller, in one variable, has the only reference to the array and to its memory.
-
-    array    anything; False unless it is an ndarray that owns its memory
-    returns  bool
-
-    >>> array = np.zeros(3)
-    >>> view = array[1:]
-    >>> is_exclusive(view)
-    False
-    """
-    return type(array) is np.ndarray and array.base is None and sys.getrefcount(array) <= REFERENCES
-
-
-def sum_in_place(total, g):
-    """total + g, written into `total` where the caller has given away its only reference to it.
-
-    total    ndarray or number: gradients.pop(x), say, and not a variable that is used afterwards
-    g        ndarray or number of the same shape and dtype; it is not changed
-    returns  the array `total`, or a new one
-
-    >>> total = np.zeros(2)
-    >>> sum_in_place(total, np.ones(2)) is total  # this variable still refers to it
-    False
-    """
-    if is_exclusive(total):
-        return np.add(total, g, out=total)
-    return total + g
-
-
-def count_references():
-    """What `references` says of an array that one variable of the caller refers to."""
-    array = np.empty(0)
-    return references(array)
-
-
-def references(array):
-    """How many references to `array` Python counts; this call's own are among them."""
-    return sys.getrefcount(array)
-
-
-REFERENCES = count_references()  # measured, because it differs between versions of Python
 
 
 def keep_freed_memory():

@@ -37,48 +37,40 @@ FREED_GRAPH = (
 
 
 class Rules(dict):
-    """operation -> its rules; missing ones are written, once, by the function deferred for them.
+    """operation -> its rules.
 
-    deferred  dict from operation to that function
-
-    >>> table = Rules()
-    >>> @table.deferred_rules(abs)
-    ... def write():
-    ...     table[abs] = "the rules of abs"
-    >>> len(table), table[abs], len(table)
-    (0, 'the rules of abs', 1)
+    errors  dict from the name of a function that failed to write its rules to what it raised
     """
 
     def __init__(self):
         super().__init__()
-        self.deferred = {}
+        self.errors = {}
 
-    def deferred_rules(self, *ops):
-        """Mark the function below as the one that writes the rules of each of `ops` into the table.
-        It is called when one of them is first needed."""
+    def written_by(self, write):
+        """Call the function below, which writes rules into the table, at once. Its error, because
+        it is an exercise that is not written yet, is raised when a rule is missing.
 
-        def remember(write):
-            for op in ops:
-                self.pop(op, None)
-                self.deferred[op] = write
-            return write
-
-        return remember
+        >>> table = Rules()
+        >>> @table.written_by
+        ... def write():
+        ...     table[abs] = "the rules of abs"
+        >>> table[abs]
+        'the rules of abs'
+        """
+        self.errors.pop(write.__name__, None)
+        try:
+            write()
+        except Exception as error:
+            self.errors[write.__name__] = error
+        return write
 
     def __missing__(self, op):
-        if op in self.deferred:
-            self.deferred[op]()  # writes the rules of a whole group into the table
-            if op in self:
-                self.deferred.pop(op, None)
-                return self[op]
-        return self.rule_of_others(op)
-
-    def rule_of_others(self, op):
-        """The rule of an operation that is not in the table."""
         # The forward method of a Function has its rule beside it, which is not kept: each use of
         # a Function is a separate operation.
         if hasattr(op, "__self__") and hasattr(op.__self__, "vjp"):
             return op.__self__.vjp
+        for error in self.errors.values():
+            raise error
         name = getattr(op, "__name__", op)
         raise NotImplementedError(
             f"no derivative is known for {name}: give it with derivative({name}, ...), "

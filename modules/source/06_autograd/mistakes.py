@@ -64,20 +64,20 @@ derivative(np.negative, lambda g, out, a: -g)
 # %% propagate mistake replace-instead-of-add: Writes = for +=: what arrives last replaces what
 # came before.
 #> Gradients accumulate
-#- gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
+#- gradients[x] = gradients[x] + g
 gradients[x] = g
 
 # %% propagate mistake in-place-into-what-arrived: Adds into the first array that arrived, which
 # the other operand of + uses as well.
 #> also changes the
-#- gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
+#- gradients[x] = gradients[x] + g
 gradients[x] += g
 
 # %% propagate mistake read-only-arrival: Adds into a broadcast view, which cannot be written
 # to.
 #> read-only view
 #- if x in gradients:
-#-     gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
+#-     gradients[x] = gradients[x] + g
 if x not in gradients:
     gradients[x] = g
 #- gradients[x] = g
@@ -86,13 +86,13 @@ gradients[x] += g
 # %% propagate mistake sum-in-a-variable-of-ones-own: Writes += to a local variable: for shape
 # () that makes a new scalar, and the dictionary keeps the old one.
 #> does not reach the dictionary
-#- gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
+#- gradients[x] = gradients[x] + g
 old = gradients[x]; old += g
 
 # %% propagate mistake written-into-a-scalar: Writes with out=, which a NumPy scalar, the sum of
 # two numbers of shape (), does not allow.
 #> cannot be written into
-#- gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
+#- gradients[x] = gradients[x] + g
 np.add(gradients[x], g, out=gradients[x])
 
 # %% propagate mistake rules-for-all-inputs: Calls the rules of inputs that require no gradient.
@@ -134,14 +134,14 @@ accumulate(gradients, x, match_input(part, x.data))
 
 # %% propagate right: Accumulation in one line, with a new array for each sum.
 #- if x in gradients:
-#-     gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
+#-     gradients[x] = gradients[x] + g
 #- else:
 #-     gradients[x] = g
 gradients[x] = gradients[x] + g if x in gradients else g
 
 # %% propagate right: dict.get with a default of 0, and a loop over indices with early exits.
 #- if x in gradients:
-#-     gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
+#-     gradients[x] = gradients[x] + g
 #- else:
 #-     gradients[x] = g
 gradients[x] = gradients.get(x, 0) + g
@@ -581,7 +581,3 @@ return apply(copy.copy(self).forward, *inputs, **options)
 
 # %% matmul equivalent: Swapping two axes does not depend on which is named first.
 #= `-1, -2` -> `-2, -1`
-
-# %% propagate equivalent: A sum does not depend on the order; where g is used elsewhere, the
-# sum is a new array.
-#= `gradients.pop(x), g` -> `g, gradients.pop(x)`

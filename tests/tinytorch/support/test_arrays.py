@@ -1,67 +1,10 @@
-"""Arrays, shapes, and who holds an array."""
+"""Arrays: the memory of freed ones, and packed bits."""
 
 import tracemalloc
 
 import numpy as np
 
-from tinytorch.support.arrays import (
-    is_exclusive,
-    keep_freed_memory,
-    pack_bits,
-    sum_in_place,
-    unpack_bits,
-)
-
-
-def test_an_array_in_one_variable_is_exclusive():
-    def alone():
-        array = np.ones(3)
-        return is_exclusive(array)
-
-    assert alone()
-
-
-def test_an_array_that_a_list_refers_to_is_not_exclusive():
-    def with_a_list():
-        array = np.ones(3)
-        others = [array]
-        return is_exclusive(array), others
-
-    assert not with_a_list()[0]
-
-
-def test_views_and_numbers_are_not_exclusive():
-    g = np.ones(3)
-    view = g[:]
-    assert not is_exclusive(view) and not is_exclusive(np.float32(1)) and not is_exclusive(1.0)
-
-
-def test_an_array_whose_memory_a_view_uses_is_not_exclusive():
-    def with_a_view():
-        array = np.ones(3)
-        view = array[1:]
-        return is_exclusive(array), view
-
-    assert not with_a_view()[0]
-
-
-def test_a_sum_is_in_place_only_where_nothing_else_refers_to_the_array():
-    g, arrays = np.array([3.0, 4.0]), {"x": np.array([1.0, 2.0])}
-    address = arrays["x"].ctypes.data
-    result = sum_in_place(arrays.pop("x"), g)
-    assert result.ctypes.data == address and result.tolist() == [4.0, 6.0]
-    arrays = {"x": result, "view": result[:1]}
-    del result
-    for kept in (arrays["x"], np.broadcast_to(g, (2,)), np.float64(2.0)):
-        before = np.array(kept)
-        arrays["x"] = kept
-        assert (sum_in_place(arrays.pop("x"), g) == before + g).all()
-        assert (kept == before).all() and g.tolist() == [3.0, 4.0]
-    del kept
-    arrays = {"x": np.zeros(2)}
-    arrays["view"] = arrays["x"][:1]
-    sum_in_place(arrays.pop("x"), g)
-    assert arrays["view"].tolist() == [0.0]
+from tinytorch.support.arrays import keep_freed_memory, pack_bits, unpack_bits
 
 
 def test_the_block_is_just_below_the_limit_of_glibc_and_freed_at_once():

@@ -23,37 +23,37 @@ def times(a, b):
     return a * b
 
 
-def test_a_group_of_rules_is_written_once_when_one_of_them_is_needed():
-    table, calls = Rules(), []
+def test_a_group_of_rules_is_written_at_once():
+    table = Rules()
 
-    @table.deferred_rules(plus, times)
+    @table.written_by
     def write():
-        calls.append("write")
         table[plus], table[times] = "plus's", "times's"
 
-    assert not calls and len(table) == 0
-    assert (table[plus], table[times], table[plus]) == ("plus's", "times's", "plus's")
-    assert calls == ["write"]
+    assert table == {plus: "plus's", times: "times's"}
 
 
-def test_rules_that_are_deferred_again_replace_those_that_were_written():
-    table = Rules()
-    table[plus] = "old"
+def test_what_kept_a_group_from_being_written_is_raised_where_a_rule_is_missing():
+    table, rules = Rules(), {times: "times's"}
 
-    @table.deferred_rules(plus)
     def write():
-        table[plus] = "new"
+        table.update(rules)
+        if plus not in rules:
+            raise NotImplementedError("plus is an exercise")
 
-    assert table[plus] == "new"
+    table.written_by(write)
+    assert table[times] == "times's"
+    for _ in range(2):
+        with pytest.raises(NotImplementedError, match="plus is an exercise"):
+            table[plus]
+    rules[plus] = "plus's"
+    table.written_by(write)  # the learner ran the cell again
+    assert table[plus] == "plus's" and not table.errors
 
 
-@pytest.mark.parametrize("writes", [True, False])
-def test_an_operation_without_rules_is_named(writes):
-    table = Rules()
-    if writes:
-        table.deferred_rules(plus)(lambda: None)  # writes no rule of plus
+def test_an_operation_without_rules_is_named():
     with pytest.raises(NotImplementedError, match=r"derivative\(plus, ...\)"):
-        table[plus]
+        Rules()[plus]
 
 
 def test_the_rule_of_a_function_stands_beside_it_and_is_not_kept():
