@@ -10,28 +10,11 @@ import time
 
 import numpy as np
 
+from tinytorch.pictures.descent import make_rings
 from tinytorch.pictures.drawing import panel, shade_above
 from tinytorch.support.svg import COLOURS, Drawing, short
 
 # Two classes of points, and a network that NumPy trains on them
-
-
-def make_rings(inner=10, outer=16, generator=None):
-    """Points of class 1 near the origin, and points of class -1 on a ring around them.
-
-    inner, outer  how many points of each class
-    generator     a random.Random; without one, one with the seed 0
-    returns       (points, targets): a list of lists [x1, x2] and a list of 1.0 and -1.0
-    """
-    draw = (generator or random.Random(0)).uniform
-    points, targets = [], []
-    for i in range(inner + outer):
-        inside = i < inner
-        angle = 2 * math.pi * (i / inner if inside else i / outer) + draw(-0.2, 0.2)
-        radius = draw(0.1, 0.5) if inside else draw(0.85, 1.15)
-        points.append([radius * math.cos(angle), radius * math.sin(angle)])
-        targets.append(1.0 if inside else -1.0)
-    return points, targets
 
 
 def train_in_numpy(points, targets, sizes, learning_rate, steps, seed=0):

@@ -1,14 +1,35 @@
 """What lesson 00 draws: a line that turns toward points, and a network that learns to separate two
 groups of points.
+
+The lesson is plain Python and can be done on its page of the book, where there is no NumPy. So only
+`draw_goal` imports it.
 """
 
-import numpy as np
+import math
+import random
 
-from tinytorch.pictures.backprop import draw_boundary, make_rings, train_in_numpy
 from tinytorch.pictures.drawing import panel, shade_above
 from tinytorch.support.svg import COLOURS
 
 REACH = 1.4  # the coordinates that a picture of the network shows: from -REACH to REACH
+
+
+def make_rings(inner=10, outer=16, generator=None):
+    """Points of class 1 near the origin, and points of class -1 on a ring around them.
+
+    inner, outer  how many points of each class
+    generator     a random.Random; without one, one with the seed 0
+    returns       (points, targets): a list of lists [x1, x2] and a list of 1.0 and -1.0
+    """
+    draw = (generator or random.Random(0)).uniform
+    points, targets = [], []
+    for i in range(inner + outer):
+        inside = i < inner
+        angle = 2 * math.pi * (i / inner if inside else i / outer) + draw(-0.2, 0.2)
+        radius = draw(0.1, 0.5) if inside else draw(0.85, 1.15)
+        points.append([radius * math.cos(angle), radius * math.sin(angle)])
+        targets.append(1.0 if inside else -1.0)
+    return points, targets
 
 
 def ring_examples():
@@ -24,6 +45,8 @@ def draw_goal():
 
     returns  a matplotlib figure
     """
+    from tinytorch.pictures.backprop import draw_boundary, train_in_numpy  # late: need NumPy
+
     points, targets = make_rings()
     trained = train_in_numpy(points, targets, [6, 1], learning_rate=0.5 / 26, steps=100)
     return draw_boundary(trained, points, targets, "25 parameters, 100 steps")
@@ -38,16 +61,25 @@ def draw_slope(loss, at, low=-0.5, high=3.0):
     returns    a matplotlib figure
     """
     figure, axes = panel("", "weight", "loss")
-    across = np.linspace(low, high, 101)
-    heights = [loss(float(weight)) for weight in across]
+    across = evenly(low, high, 101)
+    heights = [loss(weight) for weight in across]
     axes.plot(across, heights, "C0")
     slope = (loss(at + 1e-5) - loss(at - 1e-5)) / 2e-5
-    reach = np.array([-0.3, 0.5])
-    axes.plot(at + reach, loss(at) + slope * reach, "C1")
+    ends = [at - 0.3, at + 0.5]
+    axes.plot(ends, [loss(at) + slope * (end - at) for end in ends], "C1")
     axes.plot([at], [loss(at)], "C1o")
     axes.text(at + 0.1, loss(at), f"slope {slope:.1f}", color="C1", va="bottom")
     axes.set_ylim(0, 1.1 * max(heights))
     return figure
+
+
+def evenly(low, high, count):
+    """`count` floats from `low` to `high` with equal distances.
+
+    >>> evenly(0.0, 1.0, 5)
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    return [low + (high - low) * i / (count - 1) for i in range(count)]
 
 
 def draw_line(predict, history, examples):
@@ -91,11 +123,11 @@ def follow(loss, gradient_of, parameters, learning_rate, steps):
     parameters   list of floats: where to start; it is not changed
     returns      list of steps + 1 lists of parameters: the start, then those after each step
     """
-    history = [np.array(parameters, "float64")]
+    history = [[float(number) for number in parameters]]
     for _ in range(steps):
-        gradient = np.asarray(gradient_of(loss, history[-1].tolist()), "float64")
-        history.append(history[-1] - learning_rate * gradient)
-    return [point.tolist() for point in history]
+        gradient = gradient_of(loss, list(history[-1]))
+        history.append([p - learning_rate * d for p, d in zip(history[-1], gradient)])
+    return history
 
 
 def draw_learning(network, history, examples, steps=(0, 20, 50, 100)):
@@ -109,12 +141,12 @@ def draw_learning(network, history, examples, steps=(0, 20, 50, 100)):
     """
     figure, first = panel(width=5.0, height=5.2)
     first.remove()
-    grid = np.linspace(-REACH, REACH, 41)
+    grid = evenly(-REACH, REACH, 41)
     for axes, step in zip(figure.subplots(2, 2).flat, steps):
         parameters = history[step]
 
         def outputs(points):
-            return [network(parameters, point) for point in points.tolist()]
+            return [network(parameters, [float(x), float(y)]) for x, y in points]
 
         shade_above(axes, outputs, grid, grid, level=0)
         for inputs, target in examples:
