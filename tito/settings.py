@@ -172,6 +172,7 @@ LESSON: Form = {
     "terms": texts(needed=True),
     "synonyms": LISTS,  # {a term: what learners call it, or type when they look for it}
     "pytorch": TEXTS,  # {a term, or a name of the package: PyTorch's name}
+    "in_browser": Key(lambda value: type(value) is bool, "true or false"),  # see book/browser
     "answers": TEXTS,  # of a release: see Lesson.released_facts
 }
 

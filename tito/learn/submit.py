@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,15 +21,15 @@ from typing import Any, NoReturn
 from tito import files
 from tito.errors import MachineError, UsageError
 from tito.learn import notebook_sync, progress, runner, status, workspace
+from tito.learn.manifest import MANIFEST, manifest
 from tito.learn.process import Process
 from tito.learn.verdict import LEFT_OUT, Verdict, given_up_note
 from tito.lesson import cells
-from tito.lesson.course import Entry, Root, version
+from tito.lesson.course import Entry, Root
 from tito.lesson.slim_notebook import without_outputs
 from tito.lesson.track import WHOLE
 
 NAME = re.compile(r"modules/source/([0-9]+_([a-z][a-z0-9_]*))/\2_dev\.(py|ipynb)")
-MANIFEST = "manifest.json"
 LARGEST = 100 * 2**20  # bytes of all files, and of the zip
 MOST_FILES = 1000
 
@@ -94,35 +94,9 @@ def submit(
             notes += [f"{given_up_note(one)}." for one in verdict.given_up]
     contents = _lesson_files(lessons, notes)
     summaries = [_summary(verdict) for verdict in verdicts]
-    contents[MANIFEST] = _manifest(root, contents, summaries)
+    contents[MANIFEST] = manifest(root, contents, summaries)
     data = files.archive(contents, zipfile.ZIP_DEFLATED)
     return SubmittedZip(_write(root, data, output), len(data), verdicts, notes)
-
-
-def _manifest(
-    root: Root, contents: Mapping[str, bytes], lessons: Sequence[dict[str, Any]] = ()
-) -> bytes:
-    """The manifest's bytes. They contain no time, so that the same work gives the same bytes; the
-    system that collects the work records when it arrived.
-
-    contents  {path: bytes} of the lesson files
-    lessons   what the local test said of each, as dicts
-    """
-    listed = {
-        name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-        for name, data in contents.items()
-    }
-    value = {
-        "version": 1,
-        "course": root.name,
-        "edition": root.edition,
-        "tracks": list(root.tracks),
-        "changes": list(root.changes),
-        "tito": version(),
-        "files": listed,
-        "lessons": list(lessons),
-    }
-    return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode("utf-8")
 
 
 def _begun(root: Root, rows: dict[str, status.LessonStatus]) -> list[Entry]:

@@ -1,0 +1,124 @@
+"""What a lesson's page needs so that its exercises can be done on the page, in the browser.
+
+    _static/browser/descent.zip   a workspace with this lesson alone, the checks' runner, and the
+                                  two programs of `book/browser`
+    _static/browser/descent.json  the released code of its exercises
+    _static/browser/pyodide       Python as WebAssembly, of the same site
+
+A lesson that says `in_browser = true` is plain Python without NumPy. `try.js` loads these files
+when somebody clicks "Try it here", and not before.
+"""
+
+import base64
+import hashlib
+import io
+import json
+import tarfile
+import urllib.request
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tito import files
+from tito.errors import MachineError
+from tito.learn import workspace
+from tito.lesson import cells
+from tito.lesson.course import DISTRIBUTION, Entry, Root, version
+
+PYODIDE = "https://registry.npmjs.org/pyodide/-/pyodide-314.0.7.tgz"
+SHA512 = "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
+PARTS = (
+    "pyodide.mjs",
+    "pyodide.asm.mjs",
+    "pyodide.asm.wasm",
+    "pyodide-lock.json",
+    "python_stdlib.zip",
+)
+FOLDER = "_static/browser"
+SCRIPTS = ("try.js", "worker.js", "codemirror.js")  # of `book/browser`, for the page
+TITO = Path(__file__).parents[1]
+# What of tito runs the checks; nothing of it needs more than Python.
+RUNNER = ("*.py", "lesson/*.py", "learn/[!_]*.py", "learn/__init__.py")
+
+
+def lessons(root: Root) -> list[Entry]:
+    """The lessons that can be done in a browser."""
+    return [entry for entry in root.lessons if entry.declared.meta.get("in_browser")]
+
+
+def add(root: Root, site: Path, design: Path, python: Mapping[str, bytes]) -> None:
+    """Write these files into a site.
+
+    design  the folder with `browser`
+    python  the files of `pyodide`
+    """
+    folder = site / FOLDER
+    for entry in lessons(root):
+        contents = workspace_of(root, entry, design)
+        script = contents[entry.relative(entry.script)]
+        exercises = {
+            cell.exercise: {"code": cell.source, "line": cell.line}
+            for cell in cells.parse(entry.script, script.decode("utf-8")).cells
+            if cell.exercise
+        }
+        about = {"course": root.name, "edition": root.edition, "exercises": exercises}
+        files.write(folder / f"{entry.name}.zip", files.archive(contents, zipfile.ZIP_DEFLATED))
+        files.write(folder / f"{entry.name}.json", json.dumps(about))
+    for name in SCRIPTS:
+        files.write(folder / name, (design / "browser" / name).read_bytes())
+    for name, data in python.items():
+        files.write(folder / "pyodide" / name, data)
+
+
+def workspace_of(root: Root, entry: Entry, design: Path) -> dict[str, bytes]:
+    """{path: content} of a workspace as `tito init` makes it, with this lesson alone, and of the
+    Python files that run it.
+    """
+    released = workspace.contents(root.on_tracks(list(root.all_tracks)[:1]))
+    return dict(_programs(root, design)) | {
+        name: data
+        for name, data in released.items()
+        if name == "tito.toml" or f"/{entry.folder}/" in name
+    }
+
+
+def _programs(root: Root, design: Path) -> Iterator[tuple[str, bytes]]:
+    """(path, content) of the Python files: the checks' runner, and what draws."""
+    for pattern in RUNNER:
+        for path in TITO.glob(pattern):
+            yield f"tito/{path.relative_to(TITO).as_posix()}", path.read_bytes()
+    package = root.path / root.package
+    for part in ("pictures", "support"):
+        for path in (package / part).glob("*.py"):
+            yield f"{root.package}/{part}/{path.name}", path.read_bytes()
+    yield f"{root.package}/__init__.py", b""  # the package's own would import every lesson
+    yield f"{root.package}/pictures/drawing.py", (design / "browser" / "drawing.py").read_bytes()
+    about = f"Metadata-Version: 2.1\nName: {DISTRIBUTION}\nVersion: {version()}\n"
+    yield f"{DISTRIBUTION}-{version()}.dist-info/METADATA", about.encode("utf-8")
+    yield "run.py", (design / "browser" / "run.py").read_bytes()
+
+
+def pyodide(kept: Path) -> dict[str, bytes]:
+    """{name: content} of Pyodide's files, downloaded once. Raises MachineError."""
+    archive = kept / PYODIDE.rpartition("/")[2]
+    try:
+        data = archive.read_bytes() if archive.exists() else b""
+        if _sha512(data) != SHA512:
+            with urllib.request.urlopen(PYODIDE, timeout=60) as answer:
+                data = answer.read()
+    except OSError as error:
+        raise MachineError(
+            f"Python for the browser was not downloaded from {PYODIDE}: {error}",
+            "Try again with a connection; it is kept for the next build.",
+        ) from None
+    if _sha512(data) != SHA512:
+        raise MachineError(f"{PYODIDE} is not the file that was expected.", "Try again later.")
+    if not archive.exists():
+        files.write(archive, data)
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        members = {name: tar.extractfile(f"package/{name}") for name in PARTS}
+        return {name: member.read() for name, member in members.items() if member}
+
+
+def _sha512(data: bytes) -> str:
+    return base64.b64encode(hashlib.sha512(data).digest()).decode("ascii")
