@@ -69,7 +69,10 @@ def pytest_collection_modifyitems(config, items):
             rf"|test_doctests\.py::\w+\[(tinytorch\.core\.)?{lesson}\]"
         )
         selected = [item for item in selected if re.search(of_lesson, item.nodeid)]
-    if not config.option.all:
+    slow = {item.path for item in selected if item.get_closest_marker("slow")}
+    if config.option.all:  # files with slow tests first: quick ones fill the end
+        selected = sorted(selected, key=lambda item: item.path not in slow)
+    else:
         selected = [item for item in selected if not item.get_closest_marker("slow")]
     config.hook.pytest_deselected(items=list(set(items) - set(selected)))
     items[:] = selected

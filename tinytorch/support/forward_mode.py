@@ -23,7 +23,6 @@ from tinytorch.core.tensor import (
 )
 from tinytorch.support.arrays import axes_of
 from tinytorch.support.convolution import windows_of
-from tinytorch.support.derivatives import Rules
 from tinytorch.support.forward import (
     cast_forward,
     clip_forward,
@@ -159,8 +158,8 @@ class DualMethods:
 # tangents on the engine
 
 
-class TangentRules(Rules):
-    """operation -> its tangent rule; missing ones are written by the function deferred for them.
+class TangentRules(dict):
+    """operation -> its tangent rule.
 
     jvp  the function (f, primals, tangents) of the lesson, for fused operations
 
@@ -171,7 +170,7 @@ class TangentRules(Rules):
         super().__init__()
         self.jvp = jvp
 
-    def rule_of_others(self, op):
+    def __missing__(self, op):
         operation = name_of(op)
         if operation in OF_OTHER_LESSONS:
             return functools.partial(OF_OTHER_LESSONS[operation], op)
