@@ -16,12 +16,12 @@ import json
 import tarfile
 import urllib.request
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from tito import files
 from tito.errors import MachineError
-from tito.learn import workspace
+from tito.learn import workspace as learners_workspace
 from tito.lesson import cells
 from tito.lesson.course import DISTRIBUTION, Entry, Root, version
 
@@ -46,35 +46,37 @@ def lessons(root: Root) -> list[Entry]:
     return [entry for entry in root.lessons if entry.declared.meta.get("in_browser")]
 
 
-def add(root: Root, site: Path, design: Path, python: Mapping[str, bytes]) -> None:
-    """Write these files into a site.
+def contents(root: Root, design: Path, kept: Path) -> dict[str, bytes]:
+    """{path in the site: content} of these files; empty for a course without such a lesson.
 
     design  the folder with `browser`
-    python  the files of `pyodide`
+    kept    where Pyodide is kept between builds
+
+    Raises MachineError when Pyodide is not there and cannot be downloaded.
     """
-    folder = site / FOLDER
+    found: dict[str, bytes] = {}
     for entry in lessons(root):
-        contents = workspace_of(root, entry, design)
-        script = contents[entry.relative(entry.script)]
+        workspace = workspace_of(root, entry, design)
+        script = workspace[entry.relative(entry.script)]
         exercises = {
             cell.exercise: {"code": cell.source, "line": cell.line}
             for cell in cells.parse(entry.script, script.decode("utf-8")).cells
             if cell.exercise
         }
         about = {"course": root.name, "edition": root.edition, "exercises": exercises}
-        files.write(folder / f"{entry.name}.zip", files.archive(contents, zipfile.ZIP_DEFLATED))
-        files.write(folder / f"{entry.name}.json", json.dumps(about))
-    for name in SCRIPTS:
-        files.write(folder / name, (design / "browser" / name).read_bytes())
-    for name, data in python.items():
-        files.write(folder / "pyodide" / name, data)
+        found[f"{entry.name}.zip"] = files.archive(workspace, zipfile.ZIP_DEFLATED)
+        found[f"{entry.name}.json"] = json.dumps(about).encode("utf-8")
+    if found:
+        found |= {name: (design / "browser" / name).read_bytes() for name in SCRIPTS}
+        found |= {f"pyodide/{name}": data for name, data in pyodide(kept).items()}
+    return {f"{FOLDER}/{name}": data for name, data in found.items()}
 
 
 def workspace_of(root: Root, entry: Entry, design: Path) -> dict[str, bytes]:
     """{path: content} of a workspace as `tito init` makes it, with this lesson alone, and of the
     Python files that run it.
     """
-    released = workspace.contents(root.on_tracks(list(root.all_tracks)[:1]))
+    released = learners_workspace.contents(root.on_tracks(list(root.all_tracks)[:1]))
     return dict(_programs(root, design)) | {
         name: data
         for name, data in released.items()
