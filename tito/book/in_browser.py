@@ -6,7 +6,7 @@
     _static/browser/pyodide       Python as WebAssembly, of the same site
 
 A lesson that says `in_browser = true` is plain Python without NumPy. `try.js` loads these files
-when somebody clicks "Try it here", and not before.
+at a click on "Try it here", and not before.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""The manifest of a zip with a workspace's lessons: what is in it, and of which course."""
+"""The manifest of a zip with lessons: its files, and the course that they are of."""
 
 import hashlib
 import json
