@@ -1,73 +1,16 @@
 """What lesson 01 draws: computation graphs of numbers, and the decision boundary of a network.
 
 The lesson opens with that boundary before any of its code is written; at its end the learner's
-network, started from the same parameters, draws it again. It also measures the time of a gradient.
+network, started from the same parameters, draws it again, as in lesson 00. It also measures the
+time of a gradient.
 """
 
 import math
 import random
 import time
 
-import numpy as np
-
-from tinytorch.pictures.descent import make_rings
-from tinytorch.pictures.drawing import panel, shade_above
-from tinytorch.support.svg import COLOURS, Drawing, short
-
-# Two classes of points, and a network that NumPy trains on them
-
-
-def train_in_numpy(points, targets, sizes, learning_rate, steps, seed=0):
-    """Train a network of tanh layers by gradient descent on the sum of squared errors.
-
-    points    list of lists of as many numbers, the inputs
-    targets   list of numbers between -1 and 1
-    sizes     list: the number of neurons of each layer; the last one has 1
-    seed      of the random.Random that draws each neuron's weights and then its bias from -1 to 1
-    returns   function from an array (n, inputs) to the n outputs of the trained network
-    """
-    draw = random.Random(seed).uniform
-    x, t = np.array(points), np.array(targets)[:, None]
-    layers = []
-    for nin, nout in zip([x.shape[1], *sizes], sizes):
-        neurons = np.array([[draw(-1, 1) for _ in range(nin + 1)] for _ in range(nout)])
-        layers.append([neurons[:, :-1].T.copy(), neurons[:, -1].copy()])
-
-    def forward(x):
-        outputs = [np.asarray(x)]
-        for weights, bias in layers:
-            outputs.append(np.tanh(outputs[-1] @ weights + bias))
-        return outputs
-
-    for _ in range(steps):
-        outputs = forward(x)
-        g = 2 * (outputs[-1] - t)
-        for layer, a, out in reversed(list(zip(layers, outputs, outputs[1:]))):
-            g = g * (1 - out**2)
-            into_weights, into_bias, g = a.T @ g, g.sum(axis=0), g @ layer[0].T
-            layer[0] -= learning_rate * into_weights
-            layer[1] -= learning_rate * into_bias
-    return lambda x: forward(x)[-1][:, 0]
-
-
-def draw_boundary(model, points, targets, title="", resolution=61):
-    """Shade the plane by the sign of a model's output, and draw the examples on it.
-
-    model       function from an array (n, 2) to n outputs
-    points      list of lists [x1, x2]
-    targets     list of as many numbers, positive for one class and negative for the other
-    resolution  how many outputs are computed along each axis
-    returns     a matplotlib figure; the line is where the output is 0, the decision boundary
-    """
-    figure, axes = panel(title, "first input", "second input", width=4.2, height=4.2)
-    grid = np.linspace(-1.4, 1.4, resolution)
-    shade_above(axes, model, grid, grid, level=0)
-    for sign, kind, marker in ((1, "value", "o"), (-1, "muted", "s")):
-        chosen = np.array([p for p, t in zip(points, targets) if t * sign > 0])
-        axes.scatter(*chosen.T, c=COLOURS[kind][0], marker=marker, s=36)
-    axes.set_aspect("equal")
-    return figure
-
+from tinytorch.pictures.descent import draw_boundary, make_rings, train_in_numpy  # noqa: F401
+from tinytorch.support.svg import Drawing, short
 
 # The time of a gradient
 

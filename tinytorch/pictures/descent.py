@@ -2,7 +2,7 @@
 groups of points.
 
 The lesson is plain Python and can be done on its page of the book, where there is no NumPy. So only
-`draw_goal` imports it.
+what draws the picture of the opening imports it, when it is called.
 """
 
 import math
@@ -40,13 +40,67 @@ def ring_examples():
     return list(zip(*make_rings()))
 
 
+def train_in_numpy(points, targets, sizes, learning_rate, steps, seed=0):
+    """Train a network of tanh layers by gradient descent on the sum of squared errors.
+
+    points    list of lists of as many numbers, the inputs
+    targets   list of numbers between -1 and 1
+    sizes     list: the number of neurons of each layer; the last one has 1
+    seed      of the random.Random that draws each neuron's weights and then its bias from -1 to 1
+    returns   function from an array (n, inputs) to the n outputs of the trained network
+    """
+    import numpy as np
+
+    draw = random.Random(seed).uniform
+    x, t = np.array(points), np.array(targets)[:, None]
+    layers = []
+    for nin, nout in zip([x.shape[1], *sizes], sizes):
+        neurons = np.array([[draw(-1, 1) for _ in range(nin + 1)] for _ in range(nout)])
+        layers.append([neurons[:, :-1].T.copy(), neurons[:, -1].copy()])
+
+    def forward(x):
+        outputs = [np.asarray(x)]
+        for weights, bias in layers:
+            outputs.append(np.tanh(outputs[-1] @ weights + bias))
+        return outputs
+
+    for _ in range(steps):
+        outputs = forward(x)
+        g = 2 * (outputs[-1] - t)
+        for layer, a, out in reversed(list(zip(layers, outputs, outputs[1:]))):
+            g = g * (1 - out**2)
+            into_weights, into_bias, g = a.T @ g, g.sum(axis=0), g @ layer[0].T
+            layer[0] -= learning_rate * into_weights
+            layer[1] -= learning_rate * into_bias
+    return lambda x: forward(x)[-1][:, 0]
+
+
+def draw_boundary(model, points, targets, title="", resolution=61):
+    """Shade the plane by the sign of a model's output, and draw the examples on it.
+
+    model       function from an array (n, 2) to n outputs
+    points      list of lists [x1, x2]
+    targets     list of as many numbers, positive for one class and negative for the other
+    resolution  how many outputs are computed along each axis
+    returns     a matplotlib figure; the line is where the output is 0, the decision boundary
+    """
+    import numpy as np
+
+    figure, axes = panel(title, "first input", "second input", width=4.2, height=4.2)
+    grid = np.linspace(-1.4, 1.4, resolution)
+    shade_above(axes, model, grid, grid, level=0)
+    for sign, kind, marker in ((1, "value", "o"), (-1, "muted", "s")):
+        chosen = np.array([p for p, t in zip(points, targets) if t * sign > 0])
+        axes.scatter(*chosen.T, c=COLOURS[kind][0], marker=marker, s=36)
+    axes.set_aspect("equal")
+    return figure
+
+
 def draw_goal():
     """The decision boundary of a network that NumPy trained on the ring examples.
 
     returns  a matplotlib figure
     """
-    from tinytorch.pictures.backprop import draw_boundary, train_in_numpy  # late: need NumPy
-
     points, targets = make_rings()
     trained = train_in_numpy(points, targets, [6, 1], learning_rate=0.5 / 26, steps=100)
     return draw_boundary(trained, points, targets, "25 parameters, 100 steps")
