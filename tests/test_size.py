@@ -30,10 +30,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (40200, 28000),
+    "lines of tito": (40700, 28000),
     "lines of tito/grading": (16100, 12000),
     "lines of tito/learn": (7700, 5000),
-    "lines of tito/book": (2500, 2600),
+    "lines of tito/book": (2200, 2600),
+    "lines of tito/page": (1100, 1000),
     "lines of tests": (60000, 46000),
     "functions over 40 lines": (6, 30),
     "functions over 6 parameters": (1, 15),
@@ -66,6 +67,7 @@ def count():
         "lines of tito/grading": count_lines("tito/grading"),
         "lines of tito/learn": count_lines("tito/learn"),
         "lines of tito/book": count_lines("tito/book"),
+        "lines of tito/page": count_lines("tito/page"),
         "lines of tests": count_lines("tests"),
         "functions over 40 lines": [
             f"{path}:{node.lineno} {node.name}, {function_lines(node)} lines"

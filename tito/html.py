@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tito.errors import MachineError
 from tito.safe_text import one_line, visible
 
 if TYPE_CHECKING:
@@ -55,9 +54,9 @@ def html_page(
     )
 
 
-def folded(title: str, content: str, is_open: bool = False) -> str:
-    """Content that a reader opens by its title."""
-    mark = " open" if is_open else ""
+def folded(title: str, content: str, is_open: bool = False, name: str = "") -> str:
+    """Content that a reader opens by its title, in an element of the class `name`."""
+    mark = f' class="{name}"' * bool(name) + " open" * is_open
     return f"<details{mark}><summary>{title}</summary>{content}</details>"
 
 
@@ -87,27 +86,49 @@ def markdown(text: str) -> str:
 
 @functools.cache
 def _renderer() -> Callable[[str], str]:
-    from latex2mathml.converter import Converter
+    return parser().render
+
+
+def parser(trusted: bool = False, formula: Callable[[str, bool], str] | None = None) -> Any:
+    """A reader of Markdown with tables and formulas; `parser().render(text)` gives HTML.
+
+    trusted  whether HTML in a text stays HTML, and pictures may be in other folders
+    formula  gives the HTML of a formula, which is a block or not
+    """
     from markdown_it import MarkdownIt
     from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-    def formula(content: str, options: dict[str, Any]) -> str:
-        kind = "block" if options["display_mode"] else "inline"
-        try:
-            return mathml(Converter(display=kind).convert_to_element(content))
-        except Exception:  # latex2mathml raises many: show what the author wrote
-            return f"<code>{html.escape(content)}</code>"
-
     def image(self: Any, tokens: Any, at: int, options: Any, env: Any) -> str:
-        if NEARBY.match(str(tokens[at].attrs["src"])):
+        if trusted or NEARBY.match(str(tokens[at].attrs["src"])):
             return str(self.image(tokens, at, options, env))
         return f"<code>{html.escape(tokens[at].content)}</code>"
 
-    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    parser.use(dollarmath_plugin, allow_digits=False, allow_labels=False, renderer=formula)
-    parser.add_render_rule("image", image)
-    setattr(parser, "validateLink", lambda address: bool(LINK.match(address)))
-    return parser.render
+    write = formula or formula_html
+    reader = MarkdownIt("commonmark", {"html": trusted}).enable("table")
+    reader.use(
+        dollarmath_plugin,
+        allow_digits=False,
+        allow_labels=False,
+        renderer=lambda content, options: write(content, options["display_mode"]),
+    )
+    reader.add_render_rule("image", image)
+    setattr(reader, "validateLink", lambda address: bool(LINK.match(address)))
+    return reader
+
+
+@functools.lru_cache(maxsize=4096)
+def formula_html(content: str, is_block: bool) -> str:
+    """A formula as MathML; what cannot be converted, as the author wrote it, in a <code>."""
+    from latex2mathml.converter import Converter
+
+    try:
+        kind = "block" if is_block else "inline"
+        made = mathml(Converter(display=kind).convert_to_element(content))
+        if "\\" not in made:  # or a command that it does not know
+            return made
+    except Exception:  # latex2mathml raises many
+        pass
+    return f"<code>{html.escape(content)}</code>"
 
 
 def mathml(formula: "Element") -> str:
@@ -141,13 +162,8 @@ def render(template: str, **values: object) -> str:
 
 @functools.cache
 def _templates() -> Any:
-    try:
-        import jinja2
-    except ModuleNotFoundError:
-        raise MachineError(
-            "The pages need jinja2, which is not installed here.",
-            "In the course's folder: bin/setup instructor",
-        ) from None
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "grading", encoding="utf-8"),
         autoescape=True,

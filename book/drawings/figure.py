@@ -163,14 +163,10 @@ def patterns(name, panels):
 def colours(name):
     """The colours of a figure, for a light and for a dark page, and its hatching."""
 
-    def rules(dark):
-        inks = [f"--{kind}:{pair[dark]}" for kind, pair in COLOURS.items()]
-        return ";".join([*inks, *(f"--{kind}-fill:{pair[dark]}" for kind, pair in FILLS.items())])
-
+    rules = [f"--{kind}:light-dark({pair[0]},{pair[1]})" for kind, pair in COLOURS.items()]
+    rules += [f"--{kind}-fill:light-dark({pair[0]},{pair[1]})" for kind, pair in FILLS.items()]
     return (
-        f"#figure-{name}{{{rules(0)}}}[data-theme=dark] #figure-{name}{{{rules(1)}}}"
-        f"#figure-{name} .cell.wrong{{fill:url(#{name}-hatch)}}"
-        f"@media print{{[data-theme] #figure-{name}{{{rules(0)}}}}}"
+        f"#figure-{name}{{{';'.join(rules)}}}#figure-{name} .cell.wrong{{fill:url(#{name}-hatch)}}"
     )
 
 

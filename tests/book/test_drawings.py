@@ -18,6 +18,7 @@ from tinytorch.core.optimizers import momentum_update, sgd_update
 from tinytorch.core.tensor import broadcast_shape
 from tito.book import pages
 from tito.lesson import course
+from tito.page import render
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STATIC = REPOSITORY / "book" / "_static"
@@ -405,8 +406,9 @@ def test_every_drawing_finds_its_place_in_its_lesson():
     found = []
     for entry in course.open_root(REPOSITORY).lessons:
         own = [one for one in drawn if one["lesson"] == entry.name]
-        text = "".join(pages.notebooks(entry, {}, [], own).values()) if own else ""
-        found += re.findall(r'id=\\"figure-(\w+)\\"', text)
+        parts = [part for page in pages.of_lesson(entry, {}, [], own) for part in page.parts]
+        text = "".join(part.source for part in parts if part.kind == "html")
+        found += re.findall(r'id="figure-(\w+)"', text)
     assert sorted(found) == sorted(one["name"] for one in drawn)
 
 
@@ -424,17 +426,18 @@ def page_of(folder):
     """A page with every drawing and nothing else, as a file."""
     parts = [one.html(script) for script, one in figures()]
     scripts = "".join(
-        f'<script defer src="{(STATIC / name).as_uri()}"></script>'
-        for name in ["drawing.js", *dict.fromkeys(f"drawings/{s}.js" for s, _ in figures())]
+        f'<script defer src="{path.as_uri()}"></script>'
+        for path in [
+            render.STATIC / "drawing.js",
+            *dict.fromkeys(STATIC / "drawings" / f"{script}.js" for script, _ in figures()),
+        ]
     )
     path = folder / "drawings.html"
     path.write_text(
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Drawings</title>'
         '<meta name="viewport" content="width=device-width">'
-        f'<link rel="stylesheet" href="{(STATIC / "book.css").as_uri()}">{scripts}'
-        "<style>body{margin:16px;font:16px sans-serif}"
-        "html[data-theme=dark]{background:#14181e;color:#e5e7eb}"
-        "html[data-theme]{--pst-color-text-base:currentcolor}</style></head>"
+        f'<link rel="stylesheet" href="{(render.STATIC / "page.css").as_uri()}">{scripts}'
+        "<style>body{display:block;margin:16px;font:16px sans-serif}</style></head>"
         f"<body><main><h1>Drawings</h1>{''.join(parts)}</main></body></html>",
         encoding="utf-8",
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = runpy.run_path(str(Path(__file__).resolve().parents[2] / "book" / "imports.py"))
-ROOMS = ["cli", "book", "author", "grading", "learn", "lesson"]  # from the top down
+ROOMS = ["cli", "book", "author", "grading", "learn", "page", "lesson"]  # from the top down
 COMMON = "child csv_tables errors files html import_hook safe_text settings views".split()
 
 

@@ -139,7 +139,7 @@ def test_the_glossary_links_each_term_to_the_section_that_explains_it(tmp_path):
     )
     assert page == (
         "## S\n\n**sum**\n: A **sum** is added.\n\n"
-        "  [01. Numbers](lessons/01_numbers/the-sum-of-three.ipynb); in PyTorch `torch.sum`"
+        "  [01. Numbers](lessons/01_numbers/the-sum-of-three.html); in PyTorch `torch.sum`"
     )
 
 

@@ -9,7 +9,6 @@ import re
 import shutil
 import socket
 import zipfile
-import zlib
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,9 +18,7 @@ import pytest
 from browsers import chromium, served
 from unchanged import lessons_to_run
 
-pytest.importorskip(
-    "myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`"
-)
+pytest.importorskip("pagefind", reason="the book's search is made with it: the extra `book`")
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: it is in the extra `dev`"
 )
@@ -48,7 +45,7 @@ def text_of(path):
 # The text of each table of few columns, and of each link to the next page, that is wider than its
 # place.
 CUT = """[...document.querySelectorAll(
-        ".pst-scrollable-table-container:not(:has(th:nth-child(5))), .prev-next-area a"
+        ".table:not(:has(th:nth-child(5))), nav.next a"
     )].filter(one => one.scrollWidth > one.clientWidth + 1)
     .map(one => one.innerText.slice(0, 60))"""
 
@@ -56,19 +53,19 @@ CUT = """[...document.querySelectorAll(
 CUT_CODE = """[...document.querySelectorAll("article pre")]
     .filter(one => one.innerText && one.scrollWidth > one.clientWidth + 1)
     .map(one => one.innerText.slice(0, 60))"""
-CUT_MATH = """[...document.querySelectorAll("article span.math")]
-    .filter(one => getComputedStyle(one).overflowX === "hidden" &&
-        one.scrollWidth > one.clientWidth + 1).map(one => one.innerText)"""
+CUT_MATH = """[...document.querySelectorAll("article .math")]
+    .filter(one => one.scrollWidth > one.clientWidth + 2 && one.clientWidth)
+    .map(one => one.innerText)"""
 SIZE = "[document.documentElement.scrollHeight, document.querySelectorAll('*').length]"
 # What is printed after a question that begins with "Predict", and of each answer that is folded
 # what can be seen.
-ANSWERS = """[...document.querySelectorAll("article details:has(> summary > .admonition-title)")]
-    .filter(one => /The answer/.test(one.querySelector("summary").innerText) &&
-        (one.open || [...one.querySelectorAll(".cell_output")].some(it => it.checkVisibility())))
+ANSWERS = """[...document.querySelectorAll("article details.answer")]
+    .filter(one => /The answer/.test(one.querySelector("summary")?.innerText) &&
+        (one.open || [...one.querySelectorAll(".output")].some(it => it.checkVisibility())))
     .map(one => one.innerText.slice(0, 60))
     .concat([...document.querySelectorAll("article p")]
         .filter(one => /(^|[.:] )Predict\\b/.test(one.innerText) && one.nextElementSibling
-            ?.matches(".cell") && [...one.nextElementSibling.querySelectorAll(".cell_output")]
+            ?.matches(".cell") && [...one.nextElementSibling.querySelectorAll(".output")]
             .some(it => it.checkVisibility()))
         .map(one => one.innerText.slice(0, 60)))"""
 # What scrolls sideways and cannot be scrolled with the keyboard.
@@ -229,14 +226,14 @@ def test_lessons_and_milestones_show_what_they_print_and_draw(site):
         for name in site.pages
         if name.startswith("milestones/")
         and "gpt2" not in name  # which downloads
-        and "cell_output" not in (site.folder / name).read_text(encoding="utf-8")
+        and '<div class="output">' not in (site.folder / name).read_text(encoding="utf-8")
     ]
     assert bare == []
     shown = [name for name in site.pages if name.startswith("lessons/")]
     assert {
         name.split("/")[1].removesuffix(".html")
         for name in shown
-        if "cell_output" in (site.folder / name).read_text(encoding="utf-8")
+        if '<div class="output">' in (site.folder / name).read_text(encoding="utf-8")
     } == {entry.folder for entry in site.run}
     assert [
         name for name in site.pages if " at 0x" in text_of(site.folder / name)
@@ -255,7 +252,7 @@ def test_an_explanation_is_folded_with_its_answer(site):
         for name in site.pages
         if name.startswith(pages)
         for fold in re.findall(
-            r">The answer</p>\n</summary>(.*?)</details>",
+            r"<summary>The answer</summary>(.*?)</details>",
             (site.folder / name).read_text(encoding="utf-8"),
             re.S,
         )
@@ -286,7 +283,7 @@ def opened(site):
 
 def test_pages_fit_a_phone_and_a_laptop_can_be_used_by_all_and_ask_nobody_else(browser, site):
     """No request to another host, no error in the console, no sideways scroll, no table or title
-    cut off, no formula that KaTeX cannot set; on a laptop's screen no code cut off, no answer of a
+    cut off, no formula left as TeX; on a laptop's screen no code cut off, no answer of a
     prediction in view, no page of a lesson too long. No serious rule of axe-core is broken."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     wrong, formulas = [], 0
@@ -332,9 +329,8 @@ def test_pages_fit_a_phone_and_a_laptop_can_be_used_by_all_and_ask_nobody_else(b
         if wide > PHONE["width"]:
             wrong.append(f"{name} is {wide} pixels wide")
         wrong += [f"{name}: not all of this is to be seen: {text}" for text in page.evaluate(CUT)]
-        formulas += page.locator(".katex-html").count()
-        wrong += [f"{name}: {text}" for text in page.locator(".katex-error").all_inner_texts()]
-        if page.locator(".math:not(:has(.katex))").count():
+        formulas += page.locator("math").count()
+        if page.locator(".math:not(:has(math))").count():
             wrong.append(f"{name}: a formula is left as TeX")
         if "phone" in modes:
             look("phone", place)
@@ -404,7 +400,7 @@ def test_lines_of_prose_have_the_length_to_read_and_the_face_is_the_sites_own(op
     assert len(lengths) > 40 and 65 <= sum(lengths) / len(lengths) <= 71
     assert page.evaluate("document.fonts.check('18px \"Source Serif 4\"')")
     sizes = page.evaluate(
-        "[...document.querySelectorAll('article div.highlight pre')]"
+        "[...document.querySelectorAll('article .highlight pre')]"
         ".map(one => getComputedStyle(one).fontSize)"
     )
     assert set(sizes) == {"13px"}
@@ -443,22 +439,11 @@ def test_every_lesson_that_was_run_has_three_pictures(site):
 
 
 def test_no_file_of_the_site_holds_a_solution_or_a_hidden_check(site):
-    """Looked for in another way than the build does: whatever the file is, packed or not; but for
-    what Sphinx and its theme bring along."""
-    paths = [
-        path
-        for path in site.folder.rglob("*")
-        if path.is_file()
-        and (
-            "_static" not in path.parts
-            or (REPOSITORY / "book" / path.relative_to(site.folder)).exists()
-        )
-    ]
+    """Looked for in another way than the build does: whatever the file is, packed or not."""
+    paths = [path for path in site.folder.rglob("*") if path.is_file()]
     lines = {}
     for path in paths:
         data = path.read_bytes()
-        if path.suffix == ".inv":
-            data = zlib.decompress(data.split(b"zlib.\n", 1)[1])
         if path.suffix == ".pf_fragment":  # the search's text of a page
             data = gzip.decompress(data)
         text = data.decode("utf-8", "replace")
@@ -471,18 +456,17 @@ def test_no_file_of_the_site_holds_a_solution_or_a_hidden_check(site):
     found = secrets.find_in("\n".join(lines))
     assert [(one, path) for one in found for line, path in lines.items() if one in line] == []
     kinds = {path.suffix for path in paths}
-    assert kinds >= {".html", ".js", ".ipynb", ".inv", ".pf_fragment"} and len(paths) > 300
+    assert kinds >= {".html", ".js", ".ipynb", ".pf_fragment"} and len(paths) > 300
     assert kinds.isdisjoint({".doctree", ".pickle", ".py", ".pyc", ".toml"}), kinds
 
 
 def test_a_displayed_formula_is_centred(open_page):
     page = open_page("lessons/10_convolutions/what-a-convolution-computes.html")
     formula, text = (
-        page.locator(one).first.bounding_box()
-        for one in (".math.display .katex .base", "article p")
+        page.locator(one).first.evaluate("one => one.getBoundingClientRect().toJSON()")
+        for one in (".math.block mrow", "article p")
     )
-    last = page.locator(".math.display").first.locator(".katex .base").last.bounding_box()
-    left, right = formula["x"] - text["x"], text["x"] + text["width"] - last["x"] - last["width"]
+    left, right = formula["left"] - text["left"], text["right"] - formula["right"]
     assert abs(left - right) < 5 and left > 50
 
 
@@ -656,9 +640,12 @@ def test_dark_and_light_are_a_choice(open_page):
     assert ground(open_page("index.html", color_scheme="light")) > 600
     page = open_page("index.html", color_scheme="dark")
     assert ground(page) < 200
-    page.get_by_label("Color mode").click()
-    page.get_by_role("button", name="Light").click()
+    page.get_by_label("Colours: Auto").click()
     assert ground(page) > 600
+    page.get_by_label("Colours: Light").click()
+    assert ground(page) < 200
+    page.reload()
+    assert page.get_by_label("Colours: Dark").count() == 1
 
 
 def test_drawings_are_in_their_lessons_and_react(open_page, site):
@@ -694,9 +681,9 @@ def test_without_scripts_a_drawing_and_every_step_can_be_read(open_page):
 
 def test_the_contents_reach_every_lesson_on_a_phone(open_page, site):
     page = open_page("index.html", viewport=PHONE)
-    link = page.locator(".bd-sidebar-primary a, dialog a", has_text="Activations").first
+    link = page.locator("nav.site a", has_text="Activations").first
     assert not link.is_visible()
-    page.locator("button.primary-toggle:visible").first.click()
+    page.get_by_label("Contents of the site").first.click()
     page.locator("a:visible", has_text="Activations").first.click()
     page.wait_for_url(f"**/{site.lesson}")
 
@@ -710,8 +697,7 @@ def test_a_printed_page_has_no_navigation(open_page, site):
         == "rgb(0, 0, 0)"
     )
     assert (
-        not page.locator(".bd-sidebar-primary").is_visible()
-        and not page.locator(".bd-header-article").is_visible()
+        not page.locator("nav.site").is_visible() and not page.locator("header.site").is_visible()
     )
 
 

@@ -1,26 +1,26 @@
 """The book: a site made from the lessons themselves and from the pages in `book/`.
 
     execute.py          runs lessons and milestones, and caches their output
-    pages.py            a lesson or a milestone as the notebooks that become its pages
-    drawings.py         the drawings of `book/drawings`, and where they go in the lessons
+    pages.py            the pages of lessons and milestones, as parts
+    drawings.py         the drawings of `book/drawings`
     generated_parts.py  generated parts of other pages: the table of lessons, the commands, what
                         the programs in `book/` print
+    site.py             the pages as HTML, with the contents of the site beside each
     verify_site.py      checks the finished site: links, alt texts, other hosts, solutions
     serve.py            shows the site on this machine, and makes it again at each save
-    pdf.py              the same parts on paper, without Sphinx (optional)
+    pdf.py              the same parts on paper (optional)
 
-The output is in `book/_build/` of the course. The site is verified before it is put into `html`.
-Pagefind makes the index of its search, and `book/_static/search.js` asks it.
-`book/conf.py` configures Sphinx; a course without a folder `book/` uses the configuration of the
-course that tito came with.
+`tito/page` renders them, as it does the page of a learner. The output is in `book/_build/` of the
+course. The site is verified before it is put into `html`. Pagefind makes the index of its search,
+and `search.js` asks it.
 """
 
 import asyncio
+import base64
 import contextlib
 import hashlib
 import importlib.util
 import inspect
-import io
 import json
 import os
 import pickle
@@ -28,7 +28,6 @@ import re
 import shutil
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,19 +43,20 @@ from tito.book import (
     execute,
     generated_parts,
     pages,
+    site,
     verify_site,
 )
-from tito.errors import MachineError, UsageError, WorkError
+from tito.errors import MachineError, UsageError
 from tito.learn import milestone
-from tito.lesson import course, notebook, site_settings
+from tito.lesson import notebook, site_settings
 from tito.lesson.course import Entry, Root
+from tito.page import render
 
 EXTRA = "`bin/setup book` installs it."
-COLOUR = "\x1b\\[[0-9;]*m"
 NOTE = ".tito-book"  # a folder with this file is a book, which the next one may replace
 INDEX = "pagefind"  # the folder of the search's index in a site
 # What a search does not find: what repeats other pages or the names of their parts, and hints.
-SECTION = re.compile(r'<section id="([^"]+)">\s*<h2')
+SECTION = re.compile(r'<section id="([^"]+)">\s*(?:<span id="[^"]+"></span>\s*)?<h2')
 UNSEARCHED = ".headerlink, summary, .hint, .controls, .says, .lesson-card, .lesson-contents"
 Report = Callable[[str, int, int], None]  # a program's name, how many have been run, of how many
 
@@ -67,15 +67,12 @@ class Options:
 
     fast      without running the lessons: pages without outputs
     output    a new folder, or an earlier book's; None for `book/_build/html`
-    fresh     set all pages; False: only those whose source has changed since the last build, as
-              long as the pages are the same; the contents at their left stay as they were
     commands  [(who it is for, "tito book build", click's command)], for the page that lists them
     report    is called with each lesson or milestone that was run
     """
 
     fast: bool = False
     output: Path | None = None
-    fresh: bool = True
     commands: Sequence[generated_parts.Command] = ()
     report: Report = lambda name, done, of: None
 
@@ -96,9 +93,9 @@ def build(root: Root, options: Options = Options()) -> Site:
     """Build the site of a course.
 
     Raises WorkError for whatever the author must fix: a cell that fails, a milestone that misses
-    its goal, a picture without alt text, a link that leads nowhere, a page that loads from another
-    host, any warning of Sphinx; and MachineError when a file would contain a solution or
-    a hidden check. Then an earlier site is not changed.
+    its goal, a picture without alt text, a link that leads nowhere, a formula that cannot be set, a
+    page that loads from another host; and MachineError when a file would contain a solution or a
+    hidden check. Then an earlier site is not changed.
     """
     began = time.monotonic()
     refuse(root, options)
@@ -112,36 +109,23 @@ def build(root: Root, options: Options = Options()) -> Site:
     try:
         package = execute.write_package(root, work / "package")
         outputs = {} if options.fast else execute.run_all(root, package, work / "executed", report)
-        sources = collect_sources(root, options, package.folder, outputs)
-        other_pages = _write_sources(work / "source", sources)
-        _run_sphinx(root, work, options.fresh or other_pages)
-        finished = _finish(work / "site")
+        found, groups = collect_pages(root, options, package.folder, outputs)
+        made, place = site.Site(root.name, groups), work / "site"
+        contents = {name: text.encode("utf-8") for name, text in made.render(found).items()}
+        contents |= {path: _bytes_of(picture) for path, picture in made.pictures.items()}
+        contents |= {path: text.encode("utf-8") for path, text in notebooks(root).items()}
+        _write(place, contents | _static(root))
         if not options.fast and (archive := _archive(root)):
-            _zip_release(root, work / "site" / archive)
-        verify_site.verify(root, work / "site", finished)
-        _index(work / "site")
-        place = options.output or work / "html"
-        _copy(work / "site", place)
+            _zip_release(root, place / archive)
+        verify_site.verify(root, place, _read_pages(place), made.places)
+        _index(place)
+        _copy(place, options.output or work / "html")
     except OSError as error:
         raise MachineError(
             f"{error.filename or work} was not written: {error.strerror or error}.",
             "Free some space, or make its folder writable.",
         ) from None
-    count = sum(not name.startswith(("notebooks/", "conf.py")) for name in sources)
-    return Site(place, count, time.monotonic() - began, ran)
-
-
-def find_design(root: Root) -> Path:
-    """The folder with conf.py, `_static` and the pages: the course's own, or that
-    of the course tito came with.
-    """
-    for folder in (root.path / "book", course.installed_course().path / "book"):
-        if (folder / "conf.py").exists():
-            return folder
-    raise MachineError(
-        "This tito came without the book's design (book/conf.py).",
-        "Build the book from a checkout of the course.",
-    )
+    return Site(options.output or work / "html", len(found), time.monotonic() - began, ran)
 
 
 def refuse(root: Root, options: Options) -> None:
@@ -157,18 +141,18 @@ def refuse(root: Root, options: Options) -> None:
             raise UsageError(
                 f"{output} is not empty, and is not an earlier book.", "Give a new folder."
             )
-    for name in ("myst_nb", "sphinx_book_theme", "ipykernel", "pagefind"):
+    for name in ("bs4", "ipykernel", "pagefind"):
         if not importlib.util.find_spec(name):
             raise MachineError(f"The book is made with {name}, which is not installed here.", EXTRA)
 
 
-# The source files for Sphinx.
+# The files of the site.
 
 
-def collect_sources(
+def collect_pages(
     root: Root, options: Options, package: Path, outputs: dict[str, dict[str, Any]]
-) -> dict[str, str]:
-    """{path: text} of every page, as Sphinx reads it, of the notebooks to download, and conf.py."""
+) -> tuple[list[pages.SitePage], list[tuple[str, list[str]]]]:
+    """Every page, and the site's contents: [(title, paths of pages)]."""
     settings = site_settings.read(root.path)
     figures = drawings.read_drawings(root, package)
     parts = generated_parts.Parts(
@@ -180,18 +164,14 @@ def collect_sources(
     )
     _write_results(root, package, outputs)
     texts = {
-        path.name: path.read_text(encoding="utf-8")
+        path.stem: path.read_text(encoding="utf-8")
         for path in sorted((root.path / "book").glob("*.md"))
     }
-    texts.setdefault("index.md", generated_parts.plain_index(root))
-    sources = {name: parts.fill(name, text) for name, text in texts.items()}
-    sources["conf.py"] = (find_design(root) / "conf.py").read_text(encoding="utf-8")
+    texts.setdefault("index", generated_parts.plain_index(root))
+    rows = {name: [*parts.rows(f"{name}.md", text)] for name, text in texts.items()}
+    found = [pages.of_text(name, f"book/{name}.md", rows[name]) for name in texts]
     for entry in root.lessons:
-        released = notebook.to_notebook(entry.declared.released, entry.declared)
-        sources[f"notebooks/{entry.notebook.name}"] = notebook.with_note(
-            released, downloaded_notebook.workspace_note(entry, settings)
-        )
-        sources |= pages.notebooks(
+        found += pages.of_lesson(
             entry,
             outputs.get(f"lessons/{entry.folder}", {}),
             _links(entry, settings),
@@ -199,8 +179,37 @@ def collect_sources(
         )
     for program in milestone.milestones(root):
         name = f"milestones/{program.path.stem}"
-        sources[f"{name}.ipynb"] = pages.of_milestone(root, program, outputs.get(name, {}))
-    return sources
+        found.append(pages.of_milestone(root, program, outputs.get(name, {})))
+    return found, [*site.read_groups("\n".join(row for _, row in rows["index"]))]
+
+
+def notebooks(root: Root) -> dict[str, str]:
+    """{path in the site: text} of the lessons' notebooks, as learners get them."""
+    settings, texts = site_settings.read(root.path), {}
+    for entry in root.lessons:
+        released = notebook.to_notebook(entry.declared.released, entry.declared)
+        note = downloaded_notebook.workspace_note(entry, settings)
+        texts[f"notebooks/{entry.notebook.name}"] = notebook.with_note(released, note)
+    return texts
+
+
+def _static(root: Root) -> dict[str, bytes]:
+    """{path in the site: bytes} of what the pages load: tito's styles and scripts, and the files
+    of the course's `book/_static`.
+    """
+    paths = {
+        f"_static/{path.relative_to(folder).as_posix()}": path
+        for folder in (render.STATIC, root.path / "book" / "_static")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    own = {NOTE: b"Made by `tito book build`.\n", ".nojekyll": b""}  # or GitHub leaves out _static
+    return own | {name: path.read_bytes() for name, path in paths.items()}
+
+
+def _bytes_of(picture: site.Picture) -> bytes:
+    kind, data = picture
+    return data.encode("utf-8") if kind == "image/svg+xml" else base64.b64decode(data)
 
 
 def _archive(root: Root) -> str:
@@ -225,111 +234,26 @@ def _links(entry: Entry, settings: site_settings.Published) -> list[tuple[str, s
     there is one.
     """
     path = entry.relative(entry.notebook)
-    links = [("notebook", f"path:../notebooks/{entry.notebook.name}")]
+    links = [("notebook", f"../notebooks/{entry.notebook.name}")]
     if settings.release:
         links.append(("Binder", settings.binder(path)))
     return links
 
 
-def _write_sources(folder: Path, texts: dict[str, str]) -> bool:
-    """Make `folder` contain the files `texts` ({path: text}) and no others; a file that is right
-    already keeps its time, so that Sphinx need not read it again. Returns whether there are other
-    files now than before.
-    """
-    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    for name in names - texts.keys():
-        (folder / name).unlink()
-    for name, text in texts.items():
+def _write(folder: Path, contents: dict[str, bytes]) -> None:
+    """Make `folder` contain these files and no others; one that is right already keeps its time."""
+    shutil.rmtree(folder / INDEX, ignore_errors=True)  # the last build's
+    for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder before the folder
+        if path.is_dir():
+            with contextlib.suppress(OSError):  # it is not empty
+                path.rmdir()
+        elif path.relative_to(folder).as_posix() not in contents:
+            path.unlink()
+    for name, data in contents.items():
         path = folder / name
-        if not path.exists() or path.read_bytes() != text.encode("utf-8"):
+        if not path.exists() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode("utf-8"))
-    return names != texts.keys()
-
-
-def _run_sphinx(root: Root, folder: Path, fresh: bool) -> None:
-    """Run Sphinx over the folder's `source`, into its `site`.
-
-    Raises WorkError with its warnings, each at its place in the course.
-    """
-    from sphinx.application import Sphinx
-    from sphinx.errors import SphinxError
-    from sphinx.util.docutils import docutils_namespace, patch_docutils
-
-    source, site, doctrees = (folder / name for name in ("source", "site", "doctrees"))
-    if fresh:
-        shutil.rmtree(site, ignore_errors=True)
-        shutil.rmtree(doctrees, ignore_errors=True)
-    messages = io.StringIO()
-    try:
-        with patch_docutils(str(source)), docutils_namespace(), _without_warnings():
-            Sphinx(
-                str(source),
-                str(source),
-                str(site),
-                str(doctrees),
-                "html",
-                confoverrides=_settings(root),
-                status=None,
-                warning=messages,
-            ).build()
-    except SphinxError as error:
-        messages.write(f"ERROR: {error}\n")
-    if text := _with_places_of_course(root, source, messages.getvalue()):
-        shutil.rmtree(doctrees, ignore_errors=True)  # or the next build would not warn again
-        raise WorkError(
-            f"The book was not made; Sphinx says:\n{text}", "Correct each, then build it again."
-        )
-
-
-def _settings(root: Root) -> dict[str, Any]:
-    """Settings of Sphinx in addition to conf.py."""
-    design = find_design(root)
-    return {
-        "project": root.name,
-        "version": root.edition,
-        "release": root.edition,
-        "html_title": root.name,
-        "language": "en",
-        "templates_path": [str(design / "_templates")],  # a new list: the theme adds to it
-        "html_static_path": [str(design / "_static")],
-        "html_favicon": str(design / "_static" / "icon.svg"),
-    }
-
-
-@contextlib.contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Hide Python's warnings while Sphinx runs: they are about libraries, not the book."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def _with_places_of_course(root: Root, source: Path, messages: str) -> str:
-    """Sphinx's warnings, each with its line of a lesson or of a page of the course."""
-    messages = re.sub(COLOUR, "", messages).strip()
-    if not messages:
-        return ""
-    for entry in root.lessons:
-        for page, first in pages.first_lines(entry).items():
-            place = re.compile(rf"{re.escape(str(source / page))}\.ipynb(?::(\d+))?")
-            while match := place.search(messages):
-                line = f":{int(match[1]) + first}" if match[1] else ""
-                script = entry.relative(entry.script) + line
-                messages = messages[: match.start()] + script + messages[match.end() :]
-    for program in milestone.milestones(root):
-        page_of_program = source / "milestones" / f"{program.path.stem}.ipynb"
-        messages = messages.replace(str(page_of_program), execute.place_of_milestone(program))
-    return messages.replace(f"{source}{os.sep}", "book/")
-
-
-def _finish(site: Path) -> dict[str, verify_site.PageContents]:
-    """Add the other files of the site to Sphinx's pages. Returns the pages, to be verified."""
-    shutil.rmtree(site / INDEX, ignore_errors=True)  # the last build's
-    finished = _read_pages(site)
-    (site / NOTE).write_text("Made by `tito book build`.\n", encoding="utf-8")
-    (site / ".nojekyll").touch()  # GitHub would leave out folders such as _static
-    return finished
+            path.write_bytes(data)
 
 
 def _read_pages(site: Path) -> dict[str, verify_site.PageContents]:

@@ -29,10 +29,10 @@ from tito.learn.milestone import Milestone
 from tito.lesson import cells, course, export
 from tito.lesson.cells import Cell
 from tito.lesson.course import Entry, Root
+from tito.page.drawings import has_picture
 
 SECONDS = 300  # a cell may take
 KEPT = 3  # outputs of each program: its last edits
-PICTURES = {"image/png", "image/svg+xml", "image/jpeg"}
 LIBRARIES = ("numpy", "matplotlib", "ipykernel")
 # The first cell: pictures twice as fine as the page shows them, for screens that are.
 FIRST = "%config InlineBackend.figure_formats = ['retina']"
@@ -330,10 +330,6 @@ def _reproducible(output: Output) -> Output:
     if output["output_type"] == "stream":
         output["text"] = CELL_FILE.sub("cell", output["text"])
     return output
-
-
-def has_picture(output: Output) -> bool:
-    return not PICTURES.isdisjoint(output.get("data", {}))
 
 
 # A milestone.

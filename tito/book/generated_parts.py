@@ -1,7 +1,8 @@
 """The generated parts of the book's pages, each in the place of a line `<!-- made: NAME -->`.
 
-lessons   the lessons and milestones in a table, and in the site's contents; `lessons NAME`: those
-          from that lesson to the next such line, a phase named by the heading above
+lessons   the lessons and milestones in a table, and in the site's contents, which are lines
+          `<!-- contents TITLE: pages -->` of the first page; `lessons NAME`: those from that
+          lesson to the next such line, a phase named by the heading above
 get       how to get the course: a zip, its repository, whatever there is
 commands  every command, from tito itself
 glossary  the terms that the lessons introduce, with an index of where they are used
@@ -14,20 +15,21 @@ any other name is a drawing without a lesson (see drawings.py), or a program of 
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tito.book import execute, pages
-from tito.book.drawings import escaped
 from tito.errors import WorkError
 from tito.learn import milestone
 from tito.lesson import glossary, site_settings
 from tito.lesson.course import Entry, Root
 from tito.lesson.glossary import Term
+from tito.page.drawings import escaped
+from tito.page.lesson import addresses
 
-MARK = re.compile(r"^<!-- made: (\w+)(?: (\w+))? -->$", re.M)
+MARK = re.compile(r"^<!-- made: (\w+)(?: (\w+))? -->")
 
 Command = tuple[str, str, Any]  # (who it is for, "tito book build", click's command)
 
@@ -49,14 +51,19 @@ class Parts:
 
     def fill(self, page: str, text: str) -> str:
         """The page's text with its parts in place."""
-        return MARK.sub(lambda mark: self.part(page, mark), text)
+        return "\n".join(made for _, made in self.rows(page, text))
 
-    def part(self, page: str, mark: re.Match[str]) -> str:
-        name, lesson = mark.groups()
+    def rows(self, page: str, text: str) -> Iterator[tuple[int, str]]:
+        """(number of a line, its text or the part in its place) of a page."""
+        for number, row in enumerate(text.split("\n"), 1):
+            match = MARK.fullmatch(row)
+            yield number, self.part(page, text, *match.groups()) if match else row
+
+    def part(self, page: str, text: str, name: str, lesson: str | None) -> str:
         if name == "lessons":
             if not lesson:
                 return lessons_part(self.root.lessons, self.root, "Lessons")
-            found = phases(self.root, mark.string)
+            found = phases(self.root, text)
             title, entries = next(one for one in found if one[1][0].name == lesson)
             return lessons_part(entries, self.root, title)
         if name == "get":
@@ -119,7 +126,7 @@ def lessons_part(entries: Sequence[Entry], root: Root, caption: str) -> str:
     for entry in entries:
         meta = entry.declared.meta
         row = (
-            f"| [{entry.number:02}. {meta['title']}](lessons/{entry.folder}.ipynb) | "
+            f"| [{entry.number:02}. {meta['title']}](lessons/{entry.folder}.html) | "
             f"{escaped(meta['summary'].rstrip('.'))} | {meta['hours']:g} |"
         )
         parts.append((entry.number, 0, f"lessons/{entry.folder}", row))
@@ -128,7 +135,7 @@ def lessons_part(entries: Sequence[Entry], root: Root, caption: str) -> str:
         summary = " ".join(pages.summary_of(program).partition("\n\n")[0].split())
         page = f"milestones/{program.path.stem}"
         title = f"{program.year}. {escaped(program.title)}"
-        row = f"| [{title}]({page}.ipynb) | {escaped(summary.rstrip('.'))} | |"
+        row = f"| [{title}]({page}.html) | {escaped(summary.rstrip('.'))} | |"
         last = max((root.lesson(name).number for name in program.needs), default=0)
         if last in numbers:
             parts.append((last, program.number, page, row))
@@ -137,7 +144,7 @@ def lessons_part(entries: Sequence[Entry], root: Root, caption: str) -> str:
     hours = sum(entry.declared.meta["hours"] for entry in entries)
     return (
         f"| lesson | what it is about | {hours:g} hours |\n| --- | --- | ---: |\n{rows}\n\n"
-        + pages.hidden_toctree([page for *_, page, _ in parts], f":caption: {caption}\n")
+        + f"<!-- contents {caption}: {' '.join(page for *_, page, _ in parts)} -->"
     )
 
 
@@ -150,7 +157,7 @@ def tracks_part(root: Root) -> str:
         for entry in root.lessons:
             names = [name for name in entry.declared.tasks if f"{entry.name}-{name}" in ids]
             title = f"{entry.number:02}. {escaped(entry.declared.title)}"
-            link = f"- [{title}](lessons/{entry.folder}.ipynb): "
+            link = f"- [{title}](lessons/{entry.folder}.html): "
             parts += [link + " ".join(f"`{name}`" for name in names)] * bool(names)
     return "\n\n".join(parts)
 
@@ -173,10 +180,10 @@ class _TermLinks:
 
     def __init__(self, root: Root) -> None:
         self.entries = {entry.name: entry for entry in root.lessons}
-        self.addresses = {entry.name: pages.addresses(entry) for entry in root.lessons}
+        self.addresses = {entry.name: addresses(entry) for entry in root.lessons}
 
     def link(self, text: str, lesson: str, heading: str) -> str:
-        page = f"lessons/{self.entries[lesson].folder}.ipynb"
+        page = f"lessons/{self.entries[lesson].folder}.html"
         return f"[{text}]({self.addresses[lesson].get(heading, page)})"
 
     def definition(self, term: Term) -> str:
@@ -206,7 +213,7 @@ def pytorch_part(root: Root) -> str:
         ]
         if rows:
             title = f"{entry.number:02}. {meta['title']}"
-            parts.append(f"### [{title}](lessons/{entry.folder}.ipynb)")
+            parts.append(f"### [{title}](lessons/{entry.folder}.html)")
             parts.append("\n".join(["| here | in PyTorch |", "| --- | --- |", *rows]))
     return "\n\n".join(parts)
 

@@ -1,14 +1,12 @@
 """The book as a PDF: the lessons, the milestones and the glossary. pandoc translates their Markdown
-to typst, and typst sets it, with the course's design in `book/print.typ`.
+to typst, and typst sets it, with the course's design in `print.typ`.
 
 What a page folds is open here, but for hints and the answers to predictions: they are at the end,
 with the numbers of the pages that they belong to. Of the checks, the names are listed.
 """
 
 import base64
-import html
 import importlib.util
-import json
 import re
 import shutil
 import struct
@@ -22,23 +20,22 @@ from typing import Any
 
 from tito import files
 from tito.book import build, execute, pages
-from tito.book.notebook_cells import NotebookCell, Outputs
 from tito.errors import MachineError, UsageError, WorkError
 from tito.learn import milestone
 from tito.learn.milestone import Milestone
 from tito.lesson import glossary
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Exercise, hint_text
+from tito.page.lesson import ANSWER, read_sections
+from tito.page.parts import Outputs, Part
 
 PAPERS = {"a4": "a4", "letter": "us-letter"}
-DESIGN = "print.typ"
+DESIGN = Path(__file__).with_name("print.typ")
 SECONDS = 300  # that pandoc may take
 # Raw typst in the Markdown: a page number, a place, and what surrounds the box of an exercise.
 PAGE_NUMBER, PLACE = '`#page-of("{}")`{{=typst}}', '`#place("{}")`{{=typst}}'
 BOX, END_OF_BOX = '```{=typst}\n#exercise("%s")[\n```', "```{=typst}\n]\n```"
-EXERCISE = re.compile(r":::\{container\} exercise\n:name: (\S+)\n\n(.*)\n:::")
-HINT, END_OF_EXERCISE = '<details class="hint">', "% exercise-end"
-CONTAINER = re.compile(r"^:::+ ?(?:\{container\} (\w[\w-]*))?\n?(?::name: (\S+)\n)?", re.M)
+CONTAINER = re.compile(r"^:::.*$", re.M)
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?!https?:|mailto:)([^)\s]*)\)")
 UNKNOWN = re.compile(r"Could not convert TeX math (.+?), rendering as TeX", re.S)
 FORMULA = re.compile(r"\$\$.+?\$\$|(?<![\\$])\$(?=\S)[^$]+?(?<=\S)\$(?!\d)", re.S)
@@ -105,7 +102,7 @@ def make(
     folder = Path(tempfile.mkdtemp(files.SUFFIX, ".pdf-", work))
     try:
         chapters = collect_chapters(root, lessons, outputs, folder)
-        shutil.copy(build.find_design(root) / DESIGN, folder)
+        shutil.copy(DESIGN, folder)
         data = set_in_typst(root, chapters, paper, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -183,39 +180,36 @@ class Writer:
     def add(self, text: str) -> None:
         self.chapter.text += f"{text.strip()}\n\n"
 
-    def add_cell(self, cell: NotebookCell) -> None:
-        if cell["cell_type"] == "markdown":
-            self.add(
-                CONTAINER.sub("", re.sub(r"</?span[^>]*>|^%.*$", "", cell["source"], flags=re.M))
-            )
-            return
-        prompt = cell["metadata"].get("mystnb", {}).get("code_prompt_show", "")
-        if re.match(r"\d+ checks?, ", prompt):
-            names = re.findall(r"^def test_(\w+)", cell["source"], re.M)
-            self.add(f"{prompt}:\n\n" + "\n".join(f"- {name.replace('_', ' ')}" for name in names))
-            return
-        tags = cell["metadata"].get("tags", [])
-        if "remove-input" not in tags:
-            self.add(_fenced(cell["source"], "python"))
-        said = cell["metadata"].get("mystnb", {})
-        shown = self.outputs(cell["outputs"], said)
-        if shown and prompt == pages.ANSWER:
-            self.move_answer(shown)
-        else:
-            self.add(shown)
+    def add_part(self, part: Part) -> None:
+        """A part; "exercise" and "hints" are for who knows the lesson."""
+        if part.kind == "prose":
+            self.add(CONTAINER.sub("", part.source))
+        elif part.kind == "end":
+            self.add(END_OF_BOX)
+        elif re.match(r"\d+ checks?, ", part.folded):
+            names = re.findall(r"^def test_(\w+)", part.source, re.M)
+            listed = "\n".join(f"- {name.replace('_', ' ')}" for name in names)
+            self.add(f"{part.folded}:\n\n{listed}")
+        elif part.kind == "code":
+            if not part.hidden:
+                self.add(_fenced(part.source, "python"))
+            shown = self.outputs(part)
+            if shown and part.answer == ANSWER:
+                self.move_answer(shown)
+            else:
+                self.add(shown)
+            self.add(part.explanation.source if part.explanation else "")
 
-    def outputs(self, outputs: Outputs, said: dict[str, dict[str, str]]) -> str:
-        caption = re.sub(r"\\(.)", r"\1", html.unescape(said.get("figure", {}).get("caption", "")))
-        alt = said.get("image", {}).get("alt", "")
+    def outputs(self, part: Part) -> str:
         parts = []
-        for output in outputs:
+        for output in part.outputs:
             if output["output_type"] == "stream":
                 parts.append(_fenced("".join(output["text"]).rstrip("\n"), "text"))
                 continue
             data = {kind: "".join(value) for kind, value in output.get("data", {}).items()}
             kind = next((kind for kind in SOURCES if kind in data), None)
             if kind:
-                parts.append(self.pictures.add(kind, data[kind], caption, alt))
+                parts.append(self.pictures.add(kind, data[kind], part.caption, part.alt))
             elif plain := data.get("text/plain"):
                 parts.append(_fenced(plain, "text"))
         return "\n\n".join(parts)
@@ -256,30 +250,29 @@ def lesson_chapter(entry: Entry, outputs: dict[str, Outputs], pictures: Pictures
     chapter = Chapter(f"lessons/{entry.folder}", entry.relative(entry.script), title)
     writer = Writer(chapter, str(entry.number), pictures)
     writer.add(f"# {title} {{#{entry.folder}}}")
-    for section in pages.read_sections(entry, outputs):
-        for _, cell in section.parts:
-            source = cell["source"]
-            if match := EXERCISE.match(source):
-                exercise = lesson.exercise(match[1])
-                writer.add(f"{BOX % match[1]}\n\n{match[2]}")
-            elif source.startswith(HINT):
+    for section in read_sections(entry, outputs):
+        for part in section.parts:
+            if part.kind == "exercise":
+                exercise = lesson.exercise(part.name)
+                writer.add(f"{BOX % part.name}\n\n{part.source}")
+            elif part.kind == "hints" and part.folded:
+                writer.move_answer(part.hints[0])
+            elif part.kind == "hints":
                 writer.add_hints(exercise)
-            elif source == END_OF_EXERCISE:
-                writer.add(END_OF_BOX)
-            elif not source.startswith(f"# {title}\n"):
-                writer.add_cell(_lowered(cell) if section.title and not section.page else cell)
-            elif opening := source.partition("\n")[2].strip():
-                writer.add_cell(cell | {"source": opening})
+            elif part.source.startswith(f"# {title}\n"):
+                writer.add(part.source.partition("\n")[2])
+            else:
+                writer.add_part(_lowered(part) if section.title and not section.page else part)
     return chapter
 
 
-def _lowered(cell: NotebookCell) -> NotebookCell:
-    """A cell of prose whose headings are one level lower; `#` in a block of code stays."""
-    if cell["cell_type"] != "markdown":
-        return cell
-    parts = re.split(r"(^```.*?^```)", cell["source"], flags=re.M | re.S)
-    parts[::2] = [re.sub(r"^(#+ )", r"#\1", part, flags=re.M) for part in parts[::2]]
-    return cell | {"source": "".join(parts)}
+def _lowered(part: Part) -> Part:
+    """A part whose headings are one level lower; `#` in a block of code stays."""
+    if part.kind != "prose":
+        return part
+    texts = re.split(r"(^```.*?^```)", part.source, flags=re.M | re.S)
+    texts[::2] = [re.sub(r"^(#+ )", r"#\1", text, flags=re.M) for text in texts[::2]]
+    return Part("prose", "".join(texts))
 
 
 def milestone_chapter(
@@ -289,11 +282,10 @@ def milestone_chapter(
     title = f"{program.year}. {program.title}"
     chapter = Chapter(f"milestones/{name}", execute.place_of_milestone(program), title)
     writer = Writer(chapter, str(program.year), pictures)
-    notebook = pages.of_milestone(root, program, outputs.get(f"milestones/{name}", {}))
-    for cell in json.loads(notebook)["cells"]:
-        if cell["source"].startswith("# "):
-            cell["source"] = f"{cell['source']} {{#{name}}}"
-        writer.add_cell(cell)
+    for part in pages.of_milestone(root, program, outputs.get(f"milestones/{name}", {})).parts:
+        if part.source.startswith("# "):
+            part.source = f"{part.source} {{#{name}}}"
+        writer.add_part(part)
     return chapter
 
 
@@ -338,7 +330,7 @@ def set_in_typst(root: Root, chapters: list[Chapter], paper: str, folder: Path) 
         "paper": PAPERS[paper],
     }
     words = ", ".join(f"{key}: {_quoted(value)}" for key, value in facts.items())
-    head = f'#import "{DESIGN}": *\n#show: book.with({words})\n\n'
+    head = f'#import "{DESIGN.name}": *\n#show: book.with({words})\n\n'
     bodies = [to_typst(chapter.text, chapter.place) for chapter in chapters]
     try:
         return compile_typst(head + "\n\n".join(bodies), folder)
@@ -406,7 +398,7 @@ def _quoted(text: str) -> str:
 
 def read_authors(root: Root) -> list[str]:
     """The names of the authors in the course's CITATION.cff; none without one."""
-    import yaml  # type: ignore[import-untyped]  # myst-nb needs it, too
+    import yaml  # type: ignore[import-untyped]
 
     path = root.path / "CITATION.cff"
     cited = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}

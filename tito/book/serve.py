@@ -4,7 +4,6 @@ import functools
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from tito.lesson.course import Root
 
 PORT = 8000  # or another one that is free
 FOLDERS = (course.SOURCE, milestone.SOURCE, Path("book"))
-SUFFIXES = ("_dev.py", ".md", ".css", ".js", "conf.py", ".html", ".json", ".svg", ".toml")
+SUFFIXES = ("_dev.py", ".md", ".css", ".js", ".html", ".json", ".svg", ".toml")
 PROGRAMS = (milestone.SOURCE.parts, ("book", "drawings"))  # folders whose Python files are watched
 
 
@@ -50,7 +49,7 @@ def serve(
             if not changes:
                 continue
             try:  # opened anew, because a root reads its lessons once
-                on_site(build.build(course.open_root(root.path), replace(options, fresh=False)))
+                on_site(build.build(course.open_root(root.path), options))
             except TitoError as error:
                 on_error(error)
 

@@ -7,8 +7,7 @@ a page nor a notebook or an output. (The search's index is made from the verifie
 
 import posixpath
 import re
-import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -63,11 +62,17 @@ def read_page(soup: BeautifulSoup) -> PageContents:
     return page
 
 
-def verify(root: Root, folder: Path, pages: dict[str, PageContents]) -> None:
+def verify(
+    root: Root,
+    folder: Path,
+    pages: dict[str, PageContents],
+    places: Mapping[tuple[str, str], str] = {},
+) -> None:
     """Raise WorkError with the places of what is wrong in the site; MachineError when it
     contains a solution or a hidden check.
 
-    pages  {path in the site: page}
+    pages   {path in the site: page}
+    places  {(path of a page, a link on it): where its source has it}
     """
     paths = {
         path.relative_to(folder).as_posix(): path
@@ -76,7 +81,9 @@ def verify(root: Root, folder: Path, pages: dict[str, PageContents]) -> None:
     }
     _refuse_secrets(root, paths, pages)
     problems = [
-        problem for name in pages for problem in _problems_of_page(name, pages, paths.keys())
+        problem
+        for name in pages
+        for problem in _problems_of_page(name, pages, paths.keys(), places)
     ]
     for name, path in paths.items():
         if name.endswith(".css"):
@@ -91,7 +98,10 @@ def verify(root: Root, folder: Path, pages: dict[str, PageContents]) -> None:
 
 
 def _problems_of_page(
-    name: str, pages: dict[str, PageContents], files: Collection[str]
+    name: str,
+    pages: dict[str, PageContents],
+    files: Collection[str],
+    places: Mapping[tuple[str, str], str],
 ) -> Iterator[str]:
     """What is wrong in one page, as sentences."""
     page = pages[name]
@@ -106,21 +116,21 @@ def _problems_of_page(
             continue
         path = posixpath.join(posixpath.dirname(name), unquote(url.path))
         target = posixpath.normpath(path) if url.path else name
+        place = places.get((name, address), name)
         if target not in files:
-            yield f"{name}: a link that leads nowhere: {address}"
+            yield f"{place}: a link that leads nowhere: {address}"
         elif url.fragment and target in pages and unquote(url.fragment) not in pages[target].ids:
-            yield f"{name}: a link to a heading that {target} does not have: {address}"
+            yield f"{place}: a link to a heading that {target} does not have: {address}"
 
 
 def _refuse_secrets(root: Root, paths: dict[str, Path], pages: dict[str, PageContents]) -> None:
-    # The files of Sphinx and its theme contain no lesson.
     secrets = leaks.secrets(root)
     texts: dict[str, str] = {}
     for name, path in paths.items():
         if name in pages:
             texts[name] = pages[name].text
-        elif not name.endswith(PICTURES) and _is_ours(root, name):
-            texts.update(_texts(name, path.read_bytes()))
+        elif not name.endswith(PICTURES):
+            texts.update(leaks.texts_of({name: path.read_bytes()}))
     finder = leaks.TextSearch(secrets)
     # A short line of a script, such as `return shape;`, is in a solution by chance.
     scripts = {name for name in texts if name.endswith(".js")}
@@ -144,17 +154,3 @@ def _find(finder: leaks.TextSearch, texts: dict[str, str], names: Collection[str
     """What some of the texts contain. Many of their lines are the same, and searched once."""
     lines = dict.fromkeys(line for name in names for line in texts[name].split("\n"))
     return finder.find_in("\n".join(lines))
-
-
-def _texts(name: str, data: bytes) -> Iterator[tuple[str, str]]:
-    """(name, text) of a file, unpacked, and of each file in a wheel."""
-    if name.endswith(".inv"):
-        head, _, packed = data.partition(b"compressed using zlib.\n")
-        data = head + zlib.decompress(packed)
-    yield from leaks.texts_of({name: data})
-
-
-def _is_ours(root: Root, name: str) -> bool:
-    if name.startswith("_static/"):
-        return (root.path / "book" / name).exists() and not name.startswith("_static/katex/")
-    return True

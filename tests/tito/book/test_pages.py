@@ -1,13 +1,13 @@
-"""The page of a lesson, before Sphinx has it."""
-
-import json
+"""The pages of a lesson, as parts, and what is generated for other pages."""
 
 import pytest
 from small_course import NUMBERS, make_course, with_question
 
-from tito.book import generated_parts, pages
+from tito.book import generated_parts
+from tito.book import pages as site_pages
 from tito.errors import TitoError
 from tito.lesson import course, glossary, notebook
+from tito.page import lesson as lesson_parts
 
 
 @pytest.fixture
@@ -18,9 +18,12 @@ def entry(tmp_path):
     return course.open_root(root).lesson("numbers")
 
 
+def pages(entry):
+    return site_pages.of_lesson(entry, {}, [])
+
+
 def test_a_question_is_shown_without_its_sample_answer(entry):
-    books = map(json.loads, pages.notebooks(entry, {}, []).values())
-    text = "\n".join(cell["source"] for book in books for cell in book["cells"])
+    text = "\n".join(part.source for page in pages(entry) for part in page.parts)
     assert "multiply by four?" in text and "For a person to judge, 2 points" in text
     assert "Because" not in text and "SOLUTION" not in text
 
@@ -38,16 +41,17 @@ def test_a_page_holds_the_sections_up_to_the_next_mark_and_references_are_links(
     path = make_course(tmp_path) / "modules/source/01_numbers/numbers_dev.py"
     path.write_text(text + "\n# %% [markdown]\n# In lesson 02, and lesson 02.\n", "utf-8")
     entry = course.open_root(tmp_path).lesson("numbers")
-    opening, products = pages.notebooks(entry, {}, []).items()
-    assert products[0] == "lessons/01_numbers/products.ipynb"
-    texts = [cell["source"] for cell in json.loads(products[1])["cells"]]
-    assert texts[:2] == ["# Products", "## 1.1 Doubling"] and "## 1.2 Tripling" in texts
-    assert 'See [section "Doubling"](products.ipynb#doubling) and `lesson 02`.' in texts
-    assert texts[-1] == "In [lesson 02](../02_sums.ipynb), and lesson 02."
-    listed = json.loads(opening[1])["cells"][-1]["source"]
+    opening, products = pages(entry)
+    assert products.path == "lessons/01_numbers/products"
+    written = [part.source for part in products.parts]
+    assert written[:2] == ["# Products", "## 1.1 Doubling"] and "## 1.2 Tripling" in written
+    assert 'See [section "Doubling"](products.html#doubling) and `lesson 02`.' in written
+    assert written[-1] == "In [lesson 02](../02_sums.html), and lesson 02."
+    listed = opening.parts[-1].source
     assert '<a href="01_numbers/products.html#tripling">1.2 Tripling</a>' in listed
     assert '<li id="numbers-double"><a href="01_numbers/products.html#numbers-double">' in listed
-    assert pages.addresses(entry)["Tripling"] == "lessons/01_numbers/products.ipynb#tripling"
+    there = lesson_parts.addresses(entry)["Tripling"]
+    assert there == "lessons/01_numbers/products.html#tripling"
 
 
 PREDICTED = """
@@ -70,22 +74,18 @@ def predicted(root, below):
 
 def test_the_paragraph_that_explains_an_answer_is_apart_from_what_follows(tmp_path):
     entry = predicted(make_course(tmp_path), "# It is twice four.\n#\n# Now the rest.\n# ## More")
-    *_, before, last = map(json.loads, pages.notebooks(entry, {}, []).values())
-    texts = [cell["source"] for cell in before["cells"]]
-    assert texts[texts.index("% explained") :] == [
-        "% explained",
-        "It is twice four.",
-        "Now the rest.",
-    ]
-    lines = before["metadata"]["source_map"]
-    assert lines[-1] - lines[-2] == 2 and "More" in str(last["cells"])
+    *_, before, last = pages(entry)
+    *_, answer, rest = before.parts
+    assert answer.answer == "The answer" and answer.explanation.source == "It is twice four."
+    assert rest.source == "Now the rest." and rest.line - answer.explanation.line == 2
+    assert "More" in last.parts[0].source
 
 
 @pytest.mark.parametrize("below", ["# ## More", "# **Task.** Write it."])
 def test_an_explanation_that_is_none_is_refused(tmp_path, below):
     entry = predicted(make_course(tmp_path), below)
     with pytest.raises(TitoError, match="no paragraph below explains"):
-        pages.notebooks(entry, {}, [])
+        pages(entry)
 
 
 GIVEN = '''
@@ -129,15 +129,13 @@ def test_given_methods_are_folded_around_the_one_to_write(tmp_path):
     checks = folder / "checks.py"
     more = "\n\n# %% counter points=1\ndef test_up():\n    assert Counter()\n"
     checks.write_text(checks.read_text("utf-8") + more, "utf-8")
-    *_, last = map(
-        json.loads, pages.notebooks(course.open_root(root).lesson("numbers"), {}, []).values()
-    )
-    head = next(n for n, cell in enumerate(last["cells"]) if "A counter" in cell["source"])
-    title, given, to_write, command = (last["cells"][head + n] for n in (2, 3, 4, 5))
-    assert title["source"] == 'class Counter:\n    """Counts."""' and not title["metadata"]
-    assert given["metadata"]["mystnb"]["code_prompt_show"] == "Given: __init__, names"
-    assert to_write["source"].startswith("    def up(self):\n        ...\n\n    def down")
-    assert command["source"] == "```text\ntito test numbers-counter\n```"
+    *_, last = pages(course.open_root(root).lesson("numbers"))
+    head = next(n for n, part in enumerate(last.parts) if "A counter" in part.source)
+    title, given, to_write, command = (last.parts[head + n] for n in (2, 3, 4, 5))
+    assert title.source == 'class Counter:\n    """Counts."""' and not title.folded
+    assert given.folded == "Given: __init__, names"
+    assert to_write.source.startswith("    def up(self):\n        ...\n\n    def down")
+    assert command.source == "```text\ntito test numbers-counter\n```"
 
 
 OPENING = """# %% tags=["payoff"]
@@ -161,16 +159,11 @@ def test_the_imports_of_a_lessons_opening_are_folded_and_in_its_notebook_they_ar
     text = NUMBERS.replace("# %%\n#| export\nimport math\n", OPENING, 1)
     path.write_text(text, "utf-8")
     entry = course.open_root(root).lesson("numbers")
-    first, *_ = map(json.loads, pages.notebooks(entry, {}, []).values())
-    folded, shown, imports, rest = (cell for cell in first["cells"] if cell["cell_type"] == "code")
-    assert folded["source"] == "import json\n\nimport numpy as np"
-    assert folded["metadata"]["mystnb"]["code_prompt_show"] == "Imports"
-    assert shown["source"] == "print(1)"
-    assert shown["metadata"]["mystnb"] == {
-        "image": {"alt": "A bar."},
-        "figure": {"caption": "It counts."},
-    }
-    assert "import math" in imports["source"] and rest["source"] == "LIMIT = 10"
+    first, *_ = pages(entry)
+    folded, shown, imports, rest = (part for part in first.parts if part.kind == "code")
+    assert folded.source == "import json\n\nimport numpy as np" and folded.folded == "Imports"
+    assert (shown.source, shown.alt, shown.caption) == ("print(1)", "A bar.", "It counts.")
+    assert "import math" in imports.source and rest.source == "LIMIT = 10"
     assert "hide-input" not in notebook.to_notebook(entry.declared.released, entry.declared)
 
 
@@ -195,7 +188,7 @@ def test_a_page_lists_the_lessons_in_phases_with_the_hours_of_each(small_course,
         (first, "First", "lessons/01_numbers", "lessons/02_sums"),
         (then, "Then", "lessons/02_sums", "lessons/01_numbers"),
     ):
-        assert f"({lesson}.ipynb)" in part and f":caption: {caption}\n\n{lesson}\n" in part
+        assert f"({lesson}.html)" in part and f"<!-- contents {caption}: {lesson} -->" in part
         assert other not in part
     found = generated_parts.phases(small_course, PHASES)
     assert [entry.name for _, entries in found for entry in entries] == [

@@ -1,6 +1,6 @@
 // The glossary: a field above the terms that leaves those with the typed words.
 const glossary = document.querySelector("article section");
-const field = Object.assign(document.createElement("input"), { type: "search", placeholder: "Filter the terms", className: "form-control" });
+const field = Object.assign(document.createElement("input"), { type: "search", placeholder: "Filter the terms" });
 field.setAttribute("aria-label", "Filter the terms");
 glossary.querySelector("section").before(field);
 field.addEventListener("input", () => {

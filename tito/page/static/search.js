@@ -9,7 +9,7 @@ const SERVED = "The search works when the book is served: run `python -m http.se
 
 let loaded;
 async function load() {
-  const pagefind = await import(new URL(`${document.documentElement.dataset.content_root}pagefind/pagefind.js`, location));
+  const pagefind = await import(new URL(`${document.documentElement.dataset.root}pagefind/pagefind.js`, location));
   // A long section is as good as a short one; `also` are the synonyms of the terms that a section explains.
   await pagefind.options({ excerptLength: WINDOW, ranking: { pageLength: 0, metaWeights: { title: 5, also: 3 } } });
   return pagefind;
@@ -46,7 +46,7 @@ function itemOf(page) {
   return item;
 }
 
-for (const form of document.querySelectorAll("form.bd-search")) {
+for (const form of document.querySelectorAll("form.search")) {
   const field = form.elements.q, list = Object.assign(document.createElement("ol"), { className: "results" });
   const status = Object.assign(document.createElement("p"), { className: "search-status", role: "status" });
   form.after(status, list);

@@ -41,12 +41,12 @@ if (here) {
     showRead();
   });
   show();
-  document.querySelector(".bd-article").append(button);
+  document.querySelector("article").append(button);
 }
 showRead();
 
 // A picture opens on a click or Enter, and closes on Escape, a click or its button.
-const pictures = document.querySelectorAll(".bd-article .cell_output img");
+const pictures = document.querySelectorAll("article .output img");
 if (pictures.length) {
   const dialog = document.createElement("dialog");
   dialog.className = "picture";

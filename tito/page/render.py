@@ -1,0 +1,141 @@
+"""Parts of a page as HTML, and pages from the one template: `page.html`, with what is in `static/`.
+
+`static/page.css` has the styles of the site and of a learner's page, `static/page.js` what both do.
+"""
+
+import functools
+import html
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tito.html import folded
+from tito.lesson.lesson_format import hint_text
+from tito.page.drawings import escaped, has_picture
+from tito.page.parts import Outputs, Part
+from tito.page.prose import Prose, highlighted
+
+STATIC = Path(__file__).with_name("static")
+PICTURES = ("image/svg+xml", "image/png", "image/jpeg")
+DRAWING = re.compile(r'<figure [^>]*data-drawing="(\w+)"')
+MARK = re.compile("\ue000\\d*\\.?")
+EXERCISE = '<div class="exercise {}" id="{}">\n<div class="exercise-head" {}>\n{}</div>\n'
+WEIGHT = 'data-pagefind-weight="4"'  # its name weighs nearly as much as a heading
+
+
+@dataclass
+class Body:
+    """Renders the parts of a page.
+
+    prose    of this page
+    picture  gives the address of a picture, from its type and its data in an output
+    marks    {a mark in the prose: the HTML that takes its place}
+    """
+
+    prose: Prose
+    picture: Callable[[str, str], str]
+    marks: dict[str, str] = field(default_factory=dict)
+
+    def html(self, parts: Sequence[Part]) -> str:
+        made = "".join(map(self.part, parts)) + self.prose.end()
+        return MARK.sub(lambda mark: self.marks.get(mark[0], ""), made)
+
+    def part(self, part: Part) -> str:
+        """The HTML of a part; of most kinds, by the method of that name."""
+        if part.kind == "html":
+            return f"{part.source}\n"
+        if part.kind == "prose":
+            return self.prose.html(part.source, part.line)
+        made: str = getattr(self, part.kind)(part)
+        return made
+
+    def exercise(self, part: Part) -> str:
+        head = self.prose.html(part.source, part.line)
+        id = html.escape(part.name, quote=True)
+        return EXERCISE.format(part.state, id, WEIGHT, head).replace('exercise "', 'exercise"')
+
+    def end(self, part: Part) -> str:
+        return "</div>\n"
+
+    def hints(self, part: Part) -> str:
+        """Hints, each inside the one before it: one opens after the other."""
+        inner, count = "", len(part.hints)
+        texts = [self.prose.html(hint_text(hint), part.line) for hint in part.hints]
+        for number, text in reversed([*enumerate(texts, 1)]):
+            title = part.folded or f"Hint {number} of {count}"
+            inner = folded(title, f"\n{text}{inner}", name="hint") + "\n"
+        return inner
+
+    def code(self, part: Part) -> str:
+        made = "" if part.hidden else highlighted(part.source)
+        if part.folded:
+            made = folded(html.escape(part.folded), f"\n{made}", name="fold") + "\n"
+        shown = self.outputs(part)
+        said = self.part(part.explanation) if part.explanation else ""
+        if part.answer and shown:
+            fold = folded(part.answer, f"\n{shown}{said}", is_open=part.is_open, name="fold answer")
+            shown, said = f"{fold}\n", ""
+        return f'<div class="cell">\n{made}{shown}</div>\n{said}'
+
+    def outputs(self, part: Part) -> str:
+        """What the code showed: text, pictures, or what else the learner's page has."""
+        made = ""
+        for output in _merged(part.outputs):
+            data = output.get("data", {})
+            kind = next((kind for kind in PICTURES if kind in data), "")
+            if kind:
+                made += self.figure(part, kind, output)
+            elif "html" in output:
+                made += output["html"]
+            elif text := "".join(output.get("text", data.get("text/plain", ""))):
+                made += f"<pre>{html.escape(text)}</pre>\n"
+        return f'<div class="output">\n{made}</div>\n' if made else ""
+
+    def figure(self, part: Part, kind: str, output: dict[str, Any]) -> str:
+        source = html.escape(self.picture(kind, "".join(output["data"][kind])), quote=True)
+        size = output.get("metadata", {}).get(kind, {})
+        sizes = "".join(f' {key}="{size[key]}"' for key in ("width", "height") if key in size)
+        image = f'<img alt="{html.escape(part.alt, quote=True)}" src="{source}"{sizes}>'
+        words = self.prose.inline(escaped(part.caption)) if part.caption else ""
+        return f"<figure>{image}{f'<figcaption>{words}</figcaption>' * bool(words)}</figure>\n"
+
+
+def _merged(outputs: Outputs) -> Outputs:
+    """The outputs, with streams that follow each other as one."""
+    merged: Outputs = []
+    for output in outputs:
+        if output["output_type"] == "stream" and merged and "text" in merged[-1]:
+            text = "".join(output["text"])
+            merged[-1] = merged[-1] | {"text": "".join(merged[-1]["text"]) + text}
+        else:
+            merged.append(output)
+    return merged
+
+
+def picture_first(parts: list[Part]) -> None:
+    """Put the picture of a lesson's opening above the code that draws it, so that question, picture
+    and promise fit one screen.
+    """
+    drawn = next((part for part in parts if any(map(has_picture, part.outputs))), None)
+    if drawn and not drawn.answer:
+        first = next(number for number, part in enumerate(parts) if part.kind == "code")
+        shown = Part("code", "", drawn.line, hidden=True, outputs=drawn.outputs)
+        shown.alt, shown.caption = drawn.alt, drawn.caption
+        drawn.outputs = []
+        parts.insert(first, shown)
+
+
+# Whole pages.
+
+
+@functools.cache
+def template() -> Any:
+    """The template of a page. jinja2 escapes what is not HTML."""
+    import jinja2
+
+    folder = jinja2.FileSystemLoader(Path(__file__).parent, encoding="utf-8")
+    return jinja2.Environment(
+        loader=folder, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    ).get_template("page.html")
