@@ -5,7 +5,7 @@ lesson uses of `tinytorch/pictures/drawing.py`, drawn as SVG. It takes that modu
 import html
 import math
 
-from tinytorch.support.svg import COLOURS, FILLS
+from tinytorch.support.svg import COLOURS
 
 CYCLE = {"C0": "value", "C1": "gradient", "C2": "wrong", "C3": "muted"}  # matplotlib's "C0", ...
 LEFT, RIGHT, TOP, BOTTOM = 52, 84, 24, 40  # pixels around a plot, for numbers and names
@@ -99,7 +99,7 @@ class Axes:
         xs, ys = (list(n) if hasattr(n, "__iter__") else [n] for n in (xs, ys))
         if xs:
             marker = look.removeprefix(look[:2] if look[:1] == "C" else "")
-            colour = color or colour_of(look[:2] if look[:1] == "C" else "C0")
+            colour = colour_of(color or (look[:2] if look[:1] == "C" else "C0"))
             self.lines.append((xs, ys, marker, colour, alpha, markersize))
             self.include(xs, ys)
 
@@ -120,8 +120,8 @@ class Axes:
             else:
                 points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
                 parts.append(
-                    f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2" '
-                    f'opacity="{alpha:.2f}"/>'
+                    f'<polyline points="{points}" fill="none" stroke-width="2" '
+                    f'opacity="{alpha:.2f}" style="stroke:{colour}"/>'
                 )
         last = {}  # {x: where the lowest words stand there}
         for x, y, words, colour, va in sorted(self.words, key=lambda one: -one[1]):
@@ -176,16 +176,19 @@ class Axes:
                         edges.append(f"M{x + wide:.1f} {y:.1f}v{high:.2f}")
                     if j + 1 < len(above) and inside != above[j + 1][i]:
                         edges.append(f"M{x:.1f} {y:.1f}h{wide:.2f}")
-        fill = FILLS["value"][0]
+        fill = colour_of("C0")
         return (
-            f'<path d="{"".join(shaded)}" fill="{fill}" opacity=".8"/>'
+            f'<path d="{"".join(shaded)}" opacity=".18" style="fill:{fill}"/>'
             f'<path d="{"".join(edges)}" stroke="currentColor" stroke-width="1.5"/>'
         )
 
 
 def colour_of(name):
-    """A colour of matplotlib's cycle, or the name itself."""
-    return COLOURS[CYCLE[name]][0] if name in CYCLE else name
+    """A colour of matplotlib's cycle, or one of the drawings' colours for a light page: as that,
+    and as the one for a dark page.
+    """
+    kind = CYCLE.get(name) or next(kind for kind in COLOURS if COLOURS[kind][0] == name)
+    return "light-dark({}, {})".format(*COLOURS[kind])
 
 
 def label(x, y, words, anchor="middle", more=""):
@@ -199,8 +202,8 @@ def mark(kind, x, y, colour, size):
     if kind == "s":
         side = 2 * size
         place = f'x="{x - size:.1f}" y="{y - size:.1f}" width="{side:g}" height="{side:g}"'
-        return f'<rect {place} fill="{colour}"/>'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" fill="{colour}"/>'
+        return f'<rect {place} style="fill:{colour}"/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" style="fill:{colour}"/>'
 
 
 def ticks(low, high):

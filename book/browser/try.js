@@ -33,6 +33,10 @@ function element(kind, className = "", text = "") {
 
 async function load() {
   if (editor) return;
+  const styles = element("link");
+  styles.rel = "stylesheet";
+  styles.href = new URL("try.css", import.meta.url);
+  document.head.append(styles);
   const answer = await fetch(new URL(`${lesson}.json`, import.meta.url));
   if (!answer.ok) throw new Error(String(answer.status));
   about = await answer.json();
@@ -72,8 +76,8 @@ async function begin(box, bar) {
   });
   const save = button("Save as a zip", () => ask({}, answer, buttons));
   const buttons = [check, again, save];
-  const row = element("p", "buttons");
-  row.append(...buttons, element("kbd", "", "Ctrl Enter"), " checks");
+  const row = element("p", "row");
+  row.append(...buttons, element("span", "quiet", "Ctrl Enter checks. What you write stays in this browser."));
   // The editor takes the place of the code.
   for (const part of [...box.children]) {
     if (part === bar) break;
@@ -102,11 +106,10 @@ function edit(place, name, run) {
     }
   });
   const colours = editor.HighlightStyle.define([
-    { tag: [tag.keyword, tag.operatorKeyword], color: "var(--code-keyword, #7928a1)" },
-    { tag: [tag.string, tag.special(tag.string)], color: "var(--code-string, #008000)" },
-    { tag: [tag.number, tag.bool], color: "var(--code-number, #a55100)" },
-    { tag: tag.comment, color: "var(--code-comment, #5f6673)" },
-    { tag: tag.definition(tag.variableName), color: "var(--code-name, #1b69aa)" },
+    { tag: [tag.keyword, tag.operatorKeyword], color: "light-dark(#6730c5, #d7bbff)" },
+    { tag: [tag.string, tag.special(tag.string)], color: "light-dark(#00622f, #9ce29c)" },
+    { tag: [tag.number, tag.bool], color: "light-dark(#8a3f00, #ffb77d)" },
+    { tag: tag.comment, color: "var(--quiet)" },
   ]);
   return new EditorView({
     parent: place,

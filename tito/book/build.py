@@ -7,6 +7,7 @@
                         the programs in `book/` print
     site.py             the pages as HTML, with the contents of the site beside each
     verify_site.py      checks the finished site: links, alt texts, other hosts, solutions
+    in_browser.py       what a lesson needs that can be done on its page
     serve.py            shows the site on this machine, and makes it again at each save
     pdf.py              the same parts on paper (optional)
 
@@ -42,6 +43,7 @@ from tito.book import (
     drawings,
     execute,
     generated_parts,
+    in_browser,
     pages,
     site,
     verify_site,
@@ -51,6 +53,7 @@ from tito.learn import milestone
 from tito.lesson import notebook, site_settings
 from tito.lesson.course import Entry, Root
 from tito.page import render
+from tito.page.parts import Part
 
 EXTRA = "`bin/setup book` installs it."
 NOTE = ".tito-book"  # a folder with this file is a book, which the next one may replace
@@ -79,14 +82,15 @@ class Options:
 
 @dataclass
 class Site:
-    """A finished site: its folder, the number of its pages, the seconds it took, and the lessons
-    and milestones that were run for it.
+    """A finished site: its folder, the number of its pages, the seconds it took, the lessons and
+    milestones that were run for it, and notes for its author.
     """
 
     path: Path
     pages: int
     seconds: float
     ran: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def build(root: Root, options: Options = Options()) -> Site:
@@ -110,11 +114,12 @@ def build(root: Root, options: Options = Options()) -> Site:
         package = execute.write_package(root, work / "package")
         outputs = {} if options.fast else execute.run_all(root, package, work / "executed", report)
         found, groups = collect_pages(root, options, package.folder, outputs)
+        tried, notes = _tried(root, work, found)
         made, place = site.Site(root.name, groups), work / "site"
         contents = {name: text.encode("utf-8") for name, text in made.render(found).items()}
         contents |= {path: _bytes_of(picture) for path, picture in made.pictures.items()}
         contents |= {path: text.encode("utf-8") for path, text in notebooks(root).items()}
-        _write(place, contents | _static(root))
+        _write(place, contents | _static(root) | tried)
         if not options.fast and (archive := _archive(root)):
             _zip_release(root, place / archive)
         verify_site.verify(root, place, _read_pages(place), made.places)
@@ -125,7 +130,8 @@ def build(root: Root, options: Options = Options()) -> Site:
             f"{error.filename or work} was not written: {error.strerror or error}.",
             "Free some space, or make its folder writable.",
         ) from None
-    return Site(options.output or work / "html", len(found), time.monotonic() - began, ran)
+    seconds = time.monotonic() - began
+    return Site(options.output or work / "html", len(found), seconds, ran, notes)
 
 
 def refuse(root: Root, options: Options) -> None:
@@ -205,6 +211,23 @@ def _static(root: Root) -> dict[str, bytes]:
     }
     own = {NOTE: b"Made by `tito book build`.\n", ".nojekyll": b""}  # or GitHub leaves out _static
     return own | {name: path.read_bytes() for name, path in paths.items()}
+
+
+def _tried(
+    root: Root, work: Path, found: list[pages.SitePage]
+) -> tuple[dict[str, bytes], list[str]]:
+    """{path in the site: bytes} of the lessons that can be done on their pages, which get a script
+    for it; and notes, where that is not possible on this machine.
+    """
+    try:
+        tried = in_browser.contents(root, work / "pyodide")
+    except MachineError as error:
+        return {}, [f"{error.what} The lessons cannot be tried on their pages. {error.remedy}"]
+    for entry in in_browser.lessons(root):
+        for page in found:
+            if page.home == f"lessons/{entry.folder}":
+                page.parts.append(Part("html", in_browser.SCRIPT.format(entry.name)))
+    return tried, []
 
 
 def _bytes_of(picture: site.Picture) -> bytes:

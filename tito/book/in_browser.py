@@ -35,7 +35,9 @@ PARTS = (
     "python_stdlib.zip",
 )
 FOLDER = "_static/browser"
-SCRIPTS = ("try.js", "worker.js", "codemirror.js")  # of `book/browser`, for the page
+OWN = "book/browser"  # the course's programs for it
+SCRIPTS = ("try.js", "try.css", "worker.js", "codemirror.js")  # of them, for the page
+SCRIPT = '<script type="module" src="../../_static/browser/try.js" data-lesson="{}"></script>'
 TITO = Path(__file__).parents[1]
 # What of tito runs the checks; nothing of it needs more than Python.
 RUNNER = ("*.py", "lesson/*.py", "learn/[!_]*.py", "learn/__init__.py")
@@ -46,17 +48,16 @@ def lessons(root: Root) -> list[Entry]:
     return [entry for entry in root.lessons if entry.declared.meta.get("in_browser")]
 
 
-def contents(root: Root, design: Path, kept: Path) -> dict[str, bytes]:
+def contents(root: Root, kept: Path) -> dict[str, bytes]:
     """{path in the site: content} of these files; empty for a course without such a lesson.
 
-    design  the folder with `browser`
-    kept    where Pyodide is kept between builds
+    kept  the folder where Pyodide is kept between builds
 
     Raises MachineError when Pyodide is not there and cannot be downloaded.
     """
     found: dict[str, bytes] = {}
     for entry in lessons(root):
-        workspace = workspace_of(root, entry, design)
+        workspace = workspace_of(root, entry)
         script = workspace[entry.relative(entry.script)]
         exercises = {
             cell.exercise: {"code": cell.source, "line": cell.line}
@@ -67,24 +68,24 @@ def contents(root: Root, design: Path, kept: Path) -> dict[str, bytes]:
         found[f"{entry.name}.zip"] = files.archive(workspace, zipfile.ZIP_DEFLATED)
         found[f"{entry.name}.json"] = json.dumps(about).encode("utf-8")
     if found:
-        found |= {name: (design / "browser" / name).read_bytes() for name in SCRIPTS}
+        found |= {name: (root.path / OWN / name).read_bytes() for name in SCRIPTS}
         found |= {f"pyodide/{name}": data for name, data in pyodide(kept).items()}
     return {f"{FOLDER}/{name}": data for name, data in found.items()}
 
 
-def workspace_of(root: Root, entry: Entry, design: Path) -> dict[str, bytes]:
+def workspace_of(root: Root, entry: Entry) -> dict[str, bytes]:
     """{path: content} of a workspace as `tito init` makes it, with this lesson alone, and of the
     Python files that run it.
     """
     released = learners_workspace.contents(root.on_tracks(list(root.all_tracks)[:1]))
-    return dict(_programs(root, design)) | {
+    return dict(_programs(root)) | {
         name: data
         for name, data in released.items()
         if name == "tito.toml" or f"/{entry.folder}/" in name
     }
 
 
-def _programs(root: Root, design: Path) -> Iterator[tuple[str, bytes]]:
+def _programs(root: Root) -> Iterator[tuple[str, bytes]]:
     """(path, content) of the Python files: the checks' runner, and what draws."""
     for pattern in RUNNER:
         for path in TITO.glob(pattern):
@@ -94,10 +95,10 @@ def _programs(root: Root, design: Path) -> Iterator[tuple[str, bytes]]:
         for path in (package / part).glob("*.py"):
             yield f"{root.package}/{part}/{path.name}", path.read_bytes()
     yield f"{root.package}/__init__.py", b""  # the package's own would import every lesson
-    yield f"{root.package}/pictures/drawing.py", (design / "browser" / "drawing.py").read_bytes()
+    yield f"{root.package}/pictures/drawing.py", (root.path / OWN / "drawing.py").read_bytes()
     about = f"Metadata-Version: 2.1\nName: {DISTRIBUTION}\nVersion: {version()}\n"
     yield f"{DISTRIBUTION}-{version()}.dist-info/METADATA", about.encode("utf-8")
-    yield "run.py", (design / "browser" / "run.py").read_bytes()
+    yield "run.py", (root.path / OWN / "run.py").read_bytes()
 
 
 def pyodide(kept: Path) -> dict[str, bytes]:

@@ -110,9 +110,10 @@ def check_problems(findings: list[Finding]) -> Group:
 
 
 def book(site: Site) -> str:
-    """A line about a finished book."""
+    """A line about a finished book, and its notes."""
     ran = f", {len(site.ran)} programs run again" if site.ran else ""
-    return f"{site.path / 'index.html'}: {count(site.pages, 'page')}, {site.seconds:.1f} s{ran}."
+    made = f"{site.path / 'index.html'}: {count(site.pages, 'page')}, {site.seconds:.1f} s{ran}."
+    return "\n".join([made, *site.notes])
 
 
 def printed_book(printed: Printed) -> str:
