@@ -8,6 +8,11 @@ let about, key, editor; // what descent.json says; the place in localStorage; th
 let worker; // Python, once it was asked
 const written = {}; // {exercise: code}
 
+const styles = element("link");
+styles.rel = "stylesheet";
+styles.href = new URL("try.css", import.meta.url);
+document.head.append(styles);
+
 const boxes = [...document.querySelectorAll(`.exercise[id^="${lesson}-"]`)];
 const nameOf = (box) => box.id.slice(lesson.length + 1);
 
@@ -33,10 +38,6 @@ function element(kind, className = "", text = "") {
 
 async function load() {
   if (editor) return;
-  const styles = element("link");
-  styles.rel = "stylesheet";
-  styles.href = new URL("try.css", import.meta.url);
-  document.head.append(styles);
   const answer = await fetch(new URL(`${lesson}.json`, import.meta.url));
   if (!answer.ok) throw new Error(String(answer.status));
   about = await answer.json();
