@@ -62,6 +62,16 @@ def test_a_new_lesson_shows_its_text_and_what_is_to_write(entry):
     assert "#|" not in page.text and 'check("double")' not in page.text
 
 
+@pytest.mark.parametrize("command", ["read", "start"])
+def test_what_needs_no_code_is_drawn_before_the_first_test(small_workspace, entry, command):
+    drawn = PICTURE.replace("double(2)", "2").replace("# %%", '# %% tags=["payoff"]')
+    edit(entry, "# %% [markdown]\n# ## Doubling", f"{drawn}\n# %% [markdown]\n# ## Doubling")
+    tito(small_workspace, command, "numbers")
+    image = page_of(entry).select_one(".output img")
+    assert image["alt"] == "A line." and "plt.plot" in image.find_parent("article").text
+    assert (demonstrations.page_of(entry).parent / image["src"]).exists()
+
+
 def test_the_state_of_an_exercise_is_from_the_last_test(entry):
     solve(entry, "numbers-double")
     assert states(page_of(entry))["numbers-double"] == "edited since the last test"
