@@ -8,7 +8,8 @@ it, and loads itself again at the same place when the lesson was tested.
 
 A lesson may be another person's. Its text runs no script and loads nothing from another machine:
 elements, attributes and addresses are compared with lists, and a policy in the page forbids the
-rest to the browser.
+rest to the browser. Scripts are tito's and, by their hashes, those of the drawings in the course's
+own copy, whose Python runs here anyway.
 """
 
 import base64
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import TitoError, WorkError
 from tito.html import folded
 from tito.learn import demonstrations, notebook_sync, progress, solutions
 from tito.learn.questions import hashed
@@ -32,6 +33,7 @@ from tito.lesson import cells, track
 from tito.lesson.cells import Cell
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import ANSWER, Exercise
+from tito.page import drawings
 from tito.page import render as page_render
 from tito.page.lesson import PARAGRAPH, Builder, link_references, mark_terms
 from tito.page.parts import Outputs, Part, Section, prose
@@ -116,6 +118,7 @@ def render(entry: Entry) -> str:
     record = progress.record_of(entry)
     builder = _Builder(entry, notebook_sync.read(entry, record), record)
     sections = builder.build()
+    drawn = _draw(entry, sections)
     marks = mark_terms(entry.declared, sections)
     own = {section.title: f"#{slug_of(section.title)}" for section in sections[1:]}
     addresses = _addresses(entry)
@@ -129,6 +132,9 @@ def render(entry: Entry) -> str:
         contents.append(page_render.link("#check-yourself", "Check yourself"))
     scripts = [page_render.THEME, (page_render.STATIC / "page.js").read_text(encoding="utf-8")]
     scripts.append(SCRIPT_FILE.read_text(encoding="utf-8"))
+    if drawn:
+        scripts.append((page_render.STATIC / "drawing.js").read_text(encoding="utf-8"))
+        scripts += dict.fromkeys(figure["code"] for figure in drawn)
     style = (page_render.STATIC / "page.css").read_text(encoding="utf-8")
     style = style.replace(f'url("{FONTS}/', f'url("../{FONTS}/')
     first, *rest = (f"<script>{script}</script>" for script in scripts)
@@ -153,6 +159,18 @@ def render(entry: Entry) -> str:
         body=made,
         end="\n".join([builder.summary(), *rest]),
     )
+
+
+def _draw(entry: Entry, sections: list[Section]) -> list[drawings.Figure]:
+    """Put the lesson's drawings, of the course's own copy, where the learner's file has their
+    places. Returns those that have one.
+    """
+    placed = []
+    for figure in drawings.read(entry.declared_path.parent):
+        with suppress(WorkError):
+            drawings.place(sections, [figure])
+            placed.append(figure)
+    return placed
 
 
 def _addresses(entry: Entry) -> dict[Entry, str]:
