@@ -33,24 +33,20 @@ LINK = re.compile(r"(?i)(https?|mailto):|(?!//)[^:\\]*([/?#]|\Z)")
 NEARBY = re.compile(r"(?!/)[^:\\]*\Z")  # the address of a picture beside the page
 
 
-def html_page(
-    title: str, body: str, style: str, policy: str = "", head: str = "", version: str = ""
-) -> str:
+def html_page(title: str, body: str, style: str, policy: str = "", head: str = "") -> str:
     """A page with its style, which needs no other file.
 
     title    plain text
     policy   what the page may load or run; nothing, if it is not said
     head     more elements of its head
-    version  what a script compares
     """
     allowed = f"default-src 'none'; style-src 'unsafe-inline'; {policy}".rstrip("; ")
-    data = f' data-version="{version}"' * bool(version)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n{head}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n<style>\n{style}</style>\n</head>\n"
-        f"<body{data}>\n{body}\n</body>\n</html>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
     )
 
 
@@ -58,25 +54,6 @@ def folded(title: str, content: str, is_open: bool = False, name: str = "") -> s
     """Content that a reader opens by its title, in an element of the class `name`."""
     mark = f' class="{name}"' * bool(name) + " open" * is_open
     return f"<details{mark}><summary>{title}</summary>{content}</details>"
-
-
-def highlighted(text: str) -> str:
-    """Python code with colours."""
-    from pygments import highlight
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import PythonLexer
-
-    formatter = HtmlFormatter(nowrap=True)
-    return f'<pre class="code" tabindex="0">{highlight(text, PythonLexer(), formatter)}</pre>'
-
-
-def code_style() -> str:
-    """The rules that colour code, for light and for dark pages."""
-    from pygments.formatters import HtmlFormatter
-
-    light = HtmlFormatter(style="xcode").get_style_defs(".code")
-    dark = HtmlFormatter(style="github-dark").get_style_defs(".code")
-    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
 
 
 def markdown(text: str) -> str:

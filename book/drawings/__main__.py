@@ -1,5 +1,6 @@
-"""The drawings of the book that can be touched, as JSON: python book/drawings, with `tinytorch` on
-the path.
+"""The drawings of the book that can be touched: `python book/drawings` computes them, and writes
+those of each lesson into its folder, `modules/source/02_tensor/drawings.json`, the others into
+`book/drawings.json`. Run it when a drawing, or what it shows, has changed.
 
 Each module here but `figure` has a function `figures()`, which returns a list of Figures: their
 first state, computed with the course's own functions. The script that answers the reader's hand is
@@ -8,9 +9,12 @@ first state, computed with the course's own functions. The script that answers t
 
 import importlib
 import json
+import sys
 from pathlib import Path
 
 OURS = ("__main__", "figure")
+BOOK = Path(__file__).resolve().parents[1]
+SOURCE = BOOK.parent / "modules" / "source"
 
 
 def figures():
@@ -21,5 +25,22 @@ def figures():
                 yield path.stem, figure
 
 
+def described():
+    """{path of a file: its drawings}"""
+    lessons = {path.name.partition("_")[2]: path for path in SOURCE.iterdir() if path.is_dir()}
+    files = {folder / "drawings.json": [] for folder in [*lessons.values(), BOOK]}
+    for script, figure in figures():
+        code = (BOOK / "_static" / "drawings" / f"{script}.js").read_text(encoding="utf-8")
+        folder = lessons[figure.lesson] if figure.lesson else BOOK
+        row = figure.described(script) | {"script": script, "code": code}
+        files[folder / "drawings.json"].append(row)
+    return files
+
+
 if __name__ == "__main__":
-    print(json.dumps([figure.described(script) for script, figure in figures()]))
+    sys.path.append(str(BOOK.parent))
+    for path, rows in described().items():
+        path.unlink(missing_ok=True)
+        if rows:
+            lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+            path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")

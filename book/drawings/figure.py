@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_UP, Context
 from tinytorch.support.svg import COLOURS, FILLS, Drawing
 
 THREE_DIGITS = Context(prec=3, rounding=ROUND_HALF_UP)
-PLACE = ("name", "lesson", "section", "after", "replaces")
+PLACE = ("name", "section", "after", "replaces")
 
 
 @dataclass

@@ -31,7 +31,7 @@ from tito.errors import MachineError, UsageError
 from tito.learn import workspace
 from tito.lesson import course, notebook, site_settings, track
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
-from tito.lesson.lesson_format import FACTS, HINTS, SOLUTIONS
+from tito.lesson.lesson_format import DRAWINGS, FACTS, HINTS, SOLUTIONS
 
 NOTE = ".tito/release.json"
 ADDED = Path(__file__).with_name("released")  # files of every release, at the same paths
@@ -283,7 +283,11 @@ def course_of_stubs(source: Root, released: dict[str, bytes]) -> dict[str, bytes
         for name, data in released.items()
         if name.startswith(("modules/", "tests/", f"{source.package}/")) or name in workspace.COPIED
     }
-    beside = (f"/{FACTS}", f"/{HINTS}")  # a workspace has them only in the pristine copy
+    beside = (
+        f"/{FACTS}",
+        f"/{HINTS}",
+        f"/{DRAWINGS}",
+    )  # a workspace has them only in the pristine copy
     out |= {
         name.replace(PRISTINE.as_posix(), SOURCE.as_posix()): data
         for name, data in released.items()

@@ -2,7 +2,6 @@
 
     execute.py          runs lessons and milestones, and caches their output
     pages.py            the pages of lessons and milestones, as parts
-    drawings.py         the drawings of `book/drawings`
     generated_parts.py  generated parts of other pages: the table of lessons, the commands, what
                         the programs in `book/` print
     site.py             the pages as HTML, with the contents of the site beside each
@@ -40,7 +39,6 @@ from tito import files
 from tito.author import release
 from tito.book import (
     downloaded_notebook,
-    drawings,
     execute,
     generated_parts,
     in_browser,
@@ -52,7 +50,7 @@ from tito.errors import MachineError, UsageError
 from tito.learn import milestone
 from tito.lesson import notebook, site_settings
 from tito.lesson.course import Entry, Root
-from tito.page import render
+from tito.page import drawings, render
 from tito.page.parts import Part
 
 EXTRA = "`bin/setup book` installs it."
@@ -160,12 +158,11 @@ def collect_pages(
 ) -> tuple[list[pages.SitePage], list[tuple[str, list[str]]]]:
     """Every page, and the site's contents: [(title, paths of pages)]."""
     settings = site_settings.read(root.path)
-    figures = drawings.read_drawings(root, package)
     parts = generated_parts.Parts(
         root,
         package,
         options.commands,
-        {figure["name"]: figure["html"] for figure in figures if not figure["lesson"]},
+        {figure["name"]: figure["html"] for figure in drawings.read(root.path / "book")},
         "" if options.fast else _archive(root),
     )
     _write_results(root, package, outputs)
@@ -181,7 +178,7 @@ def collect_pages(
             entry,
             outputs.get(f"lessons/{entry.folder}", {}),
             _links(entry, settings),
-            [figure for figure in figures if figure["lesson"] == entry.name],
+            drawings.read(entry.declared_path.parent),
         )
     for program in milestone.milestones(root):
         name = f"milestones/{program.path.stem}"

@@ -8,9 +8,9 @@ commands  every command, from tito itself
 glossary  the terms that the lessons introduce, with an index of where they are used
 tracks    the course's tracks, with their exercises, from tracks.toml
 pytorch   PyTorch's names beside those of this course, from the lessons' headers
-any other name is a drawing without a lesson (see drawings.py), or a program of the course,
-          `book/NAME.py`, which prints its part with the course's package at hand, and what the
-          milestones printed in the file milestones.json
+any other name is a drawing without a lesson (see tito/page/drawings.py), or a program of the
+          course, `book/NAME.py`, which prints its part with the course's package at hand, and what
+          the milestones printed in the file milestones.json
 """
 
 import itertools

@@ -11,15 +11,12 @@ from typing import Any
 from tito.book.pages import SitePage
 from tito.errors import WorkError
 from tito.page import render
-from tito.page.prose import Heading, Prose
+from tito.page.parts import Section
+from tito.page.prose import Prose
 
 CONTENTS = re.compile(r"^<!-- contents ([^:\n]+): ([^\n]*) -->$", re.M)
 FORMULA = re.compile(r"<math.*?</math>", re.S)
 Picture = tuple[str, str]  # its type, its data as in an output
-# Before the styles, so that a page that is opened is never shown in the other colours.
-THEME = (
-    "<script>document.documentElement.dataset.theme = localStorage.getItem('theme') || ''</script>"
-)
 
 
 @dataclass
@@ -83,7 +80,9 @@ class Site:
         read = 'data-pagefind-body data-pagefind-meta="within[data-within]"'
         prose = Prose(trusted=True, opening=f' {read} data-within="{within}"')
         body = render.Body(prose, lambda *picture: self.picture(page, picture), page.marks)
-        made = Made(page, prose, CONTENTS.sub("", body.html(page.parts)))
+        made = Made(
+            page, prose, CONTENTS.sub("", body.html([Section("", page.path, parts=page.parts)]))
+        )
         titles[page.path] = html.escape(text_of(made.title), quote=True)
         for address, line in prose.links.items():
             self.places[f"{page.path}.html", address] = page.line(line)
@@ -123,15 +122,15 @@ class Site:
             link
             for other in (pages if len(pages) > 1 else [])
             for link in [
-                self.link(path, made, other) | {"level": 2, "page": True},
-                *(headings(one.prose.headings, 3) if other == path else []),
+                self.link(path, made, other) | {"page": True},
+                *(render.headings(one.prose.headings, 3) if other == path else []),
             ]
         ]
-        return self.whole(made, one, contents or headings(one.prose.headings, 2), beside)
+        return self.whole(made, one, contents or render.headings(one.prose.headings, 2), beside)
 
     def link(self, path: str, made: dict[str, Made], to: str) -> dict[str, Any]:
         href = self.relative(path, f"{to}.html") if to != path else "#"
-        return {"href": href, "title": made[to].title, "here": to == path}
+        return render.link(href, made[to].title, here=to == path)
 
     def whole(
         self,
@@ -154,23 +153,20 @@ class Site:
         ]
         title = text_of(one.title) if one.path != "search" else "Search"
         root = self.relative(one.path, ".") + "/"
-        values: dict[str, Any] = {"previous": None, "next": None} | beside
-        return str(
-            render.template().render(
-                title=self.name if one.path == "index" else f"{title} - {self.name}",
-                site=self.name,
-                root=root,
-                home=f"{root}index.html",
-                head=self.head(one, root),
-                attributes="",
-                groups=groups,
-                contents=contents if one.path != "index" else [],
-                kind={"index": "front"}.get(one.path, ""),
-                body=one.body,
-                end="",
-                search=True,
-                **values,
-            )
+        return render.page(
+            title=self.name if one.path == "index" else f"{title} - {self.name}",
+            site=self.name,
+            root=root,
+            home=f"{root}index.html",
+            head=self.head(one, root),
+            attributes="",
+            groups=groups,
+            contents=contents if one.path != "index" else [],
+            kind={"index": "front"}.get(one.path, ""),
+            body=one.body,
+            end="",
+            search=True,
+            **beside,
         )
 
     def head(self, one: Made, root: str) -> str:
@@ -184,7 +180,7 @@ class Site:
             scripts += ["drawing.js", *(f"drawings/{name}.js" for name in drawings)]
         return "\n".join(
             [
-                THEME,
+                f"<script>{render.THEME}</script>",
                 f'<link rel="icon" href="{root}_static/icon.svg">',
                 f'<link rel="stylesheet" href="{root}_static/page.css">',
                 *(f'<script defer src="{root}_static/{name}"></script>' for name in scripts),
@@ -198,15 +194,6 @@ SEARCH = """<h1>Search</h1>
 <input type="search" name="q" aria-label="Search" placeholder="Search" autocomplete="off">
 </form>
 """
-
-
-def headings(found: Sequence[Heading], level: int) -> list[dict[str, Any]]:
-    """The sections of a page, as links of a level."""
-    shown = [heading for heading in found if heading.level == 2]
-    return [
-        {"href": f"#{one.id}", "title": one.html, "level": level, "here": False, "page": False}
-        for one in shown
-    ]
 
 
 def text_of(made: str) -> str:

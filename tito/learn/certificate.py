@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tito import files
 from tito.html import html_page
-from tito.learn import lesson_page, milestone, notebook_sync, progress, workspace
+from tito.learn import milestone, notebook_sync, progress, workspace
 from tito.learn.compare import plain
 from tito.learn.milestone import MilestoneStatus
 from tito.learn.status import LessonStatus
@@ -119,7 +119,6 @@ def _code_lines(code: str) -> Counter[str]:
 
 def render(shown: Certificate) -> str:
     """The HTML of the page, which needs no other file."""
-    styles = (lesson_page.STYLE_FILE, PAGE_FILE.with_suffix(".css"))
     body = string.Template(PAGE_FILE.read_text(encoding="utf-8")).substitute(
         course=html.escape(shown.root.name),
         name=f'<p class="name">{html.escape(shown.name)}</p>' if shown.name else "",
@@ -132,7 +131,7 @@ def render(shown: Certificate) -> str:
     return html_page(
         f"{shown.root.name}: the course is complete",
         body.rstrip(),
-        "".join(path.read_text(encoding="utf-8") for path in styles),
+        PAGE_FILE.with_suffix(".css").read_text(encoding="utf-8"),
         "img-src data:",
         head=f"{MARK.decode()}\n",
     )

@@ -148,6 +148,25 @@ def test_lesson(
     return report
 
 
+def show_beginning(entry: Entry) -> None:
+    """Run the demonstrations above the first exercise, which need nothing of the learner, so that
+    the lesson's page has their pictures before the first test. `tito test` says what cannot run.
+    """
+    test = _prepare(entry, progress.record_of(entry), CHECK_SECONDS)
+    if isinstance(test, Verdict):
+        return
+    demonstrations, known = find_demonstrations(entry, test.source), load_results(entry)
+    needed = needed_demonstrations([d for d in demonstrations if not d.before], known)
+    if needed:
+        rows = [asdict(row) | {"known": row.key in known} for row in needed]
+        draws = any(demonstration.alt for demonstration in needed)
+        request = _request(test) | {"ids": [], "demonstrations": rows, "draws": draws}
+        with Process() as process:
+            events = list(process.run(request, _patience(test)))
+        fresh = {event["cell"]: event for event in events if event["event"] == "shown"}
+        save_results(entry, demonstrations, known, fresh)
+
+
 def test_checks(
     entry: Entry,
     selection: CheckSelection = ALL,

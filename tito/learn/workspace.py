@@ -19,7 +19,7 @@ from tito.errors import UsageError, WorkError
 from tito.learn import milestone, notebook_sync, progress
 from tito.lesson import cells, course, export, notebook, track
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
-from tito.lesson.lesson_format import CHECKS, FACTS, HINTS, Exercise
+from tito.lesson.lesson_format import CHECKS, DRAWINGS, FACTS, HINTS, Exercise
 
 MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time
 IGNORED = (
@@ -120,6 +120,8 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
                 facts = entry.declared_path.with_name(FACTS).read_text(encoding="utf-8")
                 out[f"{folder}/{FACTS}"] = facts + lesson.released_facts
                 out |= {f"{folder}/{HINTS}": lesson.hints_text} if lesson.hints_text else {}
+                drawn = entry.declared_path.with_name(DRAWINGS)
+                out |= {f"{folder}/{DRAWINGS}": drawn.read_bytes()} if drawn.exists() else {}
     out |= _milestones(source, {entry.name for entry in lessons})
     out |= given_modules(source)
     out |= _of_tracks(source, lessons)

@@ -39,6 +39,7 @@ from tito.lesson.outcome import UNWRITTEN
 FOLDER = re.compile(r"(\d+)_([a-z][a-z0-9_]*)")
 FACTS = "lesson.toml"
 CHECKS, HINTS, MISTAKES = "checks.py", "hints.md", "mistakes.py"
+DRAWINGS = "drawings.json"  # what `python book/drawings` computed for the lesson's pages
 SOLUTIONS = "solutions.py"  # beside the pristine lesson of a release that was made with them
 MARK = re.compile(r"^\s*### (BEGIN|END) SOLUTION\s*$")
 ANSWER = "**Your answer:**"  # the line of a question's cell below which learners write

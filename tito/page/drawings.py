@@ -1,19 +1,23 @@
-"""The course's drawings that can be touched. `python book/drawings` prints them as JSON, with the
-course's package at hand: a list of
+"""The course's drawings that can be touched. `python book/drawings` writes those of a lesson into
+its folder, and the others into `book/`: drawings.json is a list of
 
-    {"name", "lesson", "section", "after", "replaces", "html"}
+    {"name", "section", "after", "replaces", "html", "script", "code"}
 
-A drawing with a lesson is put into that section of its pages: after the paragraph that contains
-the words `after`, or at the section's end. One without is a generated part of a page,
+The drawing of a lesson is put into that section of its pages: after the paragraph that contains
+the words `after`, or at the section's end. Another is a generated part of a page,
 `<!-- made: NAME -->`. One with `replaces` is shown instead of the picture of the cell that contains
 these words, which stays in the notebook: in its place or, with `after`, after that paragraph.
+`code` is the text of `script`, by which drawings that share it name it.
 """
 
+import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, TypedDict
 
 from tito.errors import WorkError
+from tito.lesson.lesson_format import DRAWINGS
 from tito.page.parts import Part, Section, prose
 
 PICTURES = {"image/png", "image/svg+xml", "image/jpeg"}
@@ -23,11 +27,19 @@ class Figure(TypedDict):
     """A drawing, as `book/drawings` describes it."""
 
     name: str
-    lesson: str
     section: str
     after: str
     replaces: str
     html: str
+    script: str
+    code: str
+
+
+def read(folder: Path) -> list[Figure]:
+    """The drawings in a folder; none where it has none."""
+    path = folder / DRAWINGS
+    figures: list[Figure] = json.loads(path.read_text("utf-8")) if path.exists() else []
+    return figures
 
 
 def place(sections: list[Section], figures: Sequence[Figure]) -> None:
@@ -66,8 +78,8 @@ def _find(sections: list[Section], figure: Figure) -> tuple[int, int, int]:
     titles = [section.title for section in sections]
     if not title or title not in titles:
         raise WorkError(
-            f"book/drawings: {name} is for the section {title!r} of the lesson "
-            f"{figure['lesson']}, which has no such section.",
+            f"book/drawings: {name} is for the section {title!r}: {sections[0].path} has "
+            "no such section.",
             f"It has: {', '.join(titles[1:])}.",
         )
     number = titles.index(title)
@@ -87,7 +99,7 @@ def _find(sections: list[Section], figure: Figure) -> tuple[int, int, int]:
             return number, at, 0
     raise WorkError(
         f"book/drawings: {name} is to follow the words {after!r}, which the section {title!r} of "
-        f"the lesson {figure['lesson']} does not have.",
+        f"{sections[0].path} does not have.",
         "Give words of a paragraph of that section, or none, for the section's end.",
     )
 
@@ -100,6 +112,6 @@ def _remove_picture(parts: list[Part], words: str, figure: Figure) -> int:
             return number
     raise WorkError(
         f"book/drawings: {figure['name']} replaces the picture of a cell with {words!r}, which "
-        f"the section {figure['section']!r} of the lesson {figure['lesson']} does not have.",
+        f"the section {figure['section']!r} does not have.",
         "Give words of the code that draws the picture.",
     )

@@ -146,8 +146,8 @@ class Builder:
         root = self.entry.root
         return [n.name for n in [*root.all_tracks.values()][:1] if exercise.id in root.ids_on(n)]
 
-    def state(self, exercise: Exercise) -> str:
-        return ""
+    def state(self, exercise: Exercise) -> tuple[str, str]:
+        return "", ""
 
     def verdict(self, exercise: Exercise) -> list[Part]:
         return []
@@ -312,7 +312,8 @@ def link_references(
                 return match[0]
             linked.add(place)
             folder = posixpath.dirname(section.path)
-            path = place if place[0] == "#" else posixpath.relpath(place, folder)
+            is_whole = place[0] == "#" or "://" in place
+            path = place if is_whole else posixpath.relpath(place, folder or ".")
             return f"[{match[0]}]({path})"
 
         for part in texts([section]):

@@ -15,7 +15,7 @@ class Part:
                  "hints" of an exercise, one after the other; "end" of the box
     line         of the file that it is from
     name         of an exercise: its id
-    state        of an exercise: a word for its box, in the page of a learner
+    state        of an exercise in the page of a learner: the class of its box, and in words
     folded       the text to unfold the code with, "" for code that is not folded
     answer       the text to unfold what the code shows with
     is_open      whether the answer is unfolded already
@@ -29,7 +29,7 @@ class Part:
     source: str
     line: int = 0
     name: str = ""
-    state: str = ""
+    state: tuple[str, str] = ("", "")
     folded: str = ""
     answer: str = ""
     is_open: bool = False
@@ -52,11 +52,13 @@ class Section:
     title   its heading, "" of the opening
     path    of its page in the site, without its ending
     page    the title of that page, "" where it is the section's own
+    folded  the text to unfold it with, in the page of a learner
     """
 
     title: str
     path: str
     page: str = ""
+    folded: str = ""
     parts: list[Part] = field(default_factory=list)
     exercises: list[str] = field(default_factory=list)
 

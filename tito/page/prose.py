@@ -123,18 +123,18 @@ class Prose:
 
     def section(self, heading: Heading) -> str:
         """Ends sections of this level and below, and begins one."""
-        ends = [level for level in self.levels if level >= heading.level]
-        self.levels = [level for level in self.levels if level < heading.level] + [heading.level]
-        opening, self.opening = self.opening, ""
-        made = f'{"</section>" * len(ends)}\n<section{opening} id="{heading.id}">\n'
+        ends, (opening, self.opening) = self.end(heading.level), (self.opening, "")
+        self.levels.append(heading.level)
+        made = f'{ends}<section{opening} id="{heading.id}">\n'
         if heading.other not in self.ids:
             self.ids[heading.other] += 1
             made += f'<span id="{heading.other}"></span>\n' * bool(heading.other)
         return made
 
-    def end(self) -> str:
-        """What ends the sections that are open."""
-        count, self.levels = len(self.levels), []
+    def end(self, level: int = 0) -> str:
+        """What ends the sections that are open, of a level and below."""
+        kept = [one for one in self.levels if one < level]
+        count, self.levels = len(self.levels) - len(kept), kept
         return "</section>\n" * count
 
     def code(self, token: Any) -> str:

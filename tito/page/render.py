@@ -14,14 +14,15 @@ from typing import Any
 from tito.html import folded
 from tito.lesson.lesson_format import hint_text
 from tito.page.drawings import escaped, has_picture
-from tito.page.parts import Outputs, Part
-from tito.page.prose import Prose, highlighted
+from tito.page.parts import Outputs, Part, Section
+from tito.page.prose import Heading, Prose, highlighted
 
 STATIC = Path(__file__).with_name("static")
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg")
 DRAWING = re.compile(r'<figure [^>]*data-drawing="(\w+)"')
 MARK = re.compile("\ue000\\d*\\.?")
-EXERCISE = '<div class="exercise {}" id="{}">\n<div class="exercise-head" {}>\n{}</div>\n'
+EXERCISE = '<div class="exercise{}" id="{}">\n<div class="exercise-head" {}>\n{}{}</div>\n'
+Link = dict[str, Any]
 WEIGHT = 'data-pagefind-weight="4"'  # its name weighs nearly as much as a heading
 
 
@@ -38,9 +39,16 @@ class Body:
     picture: Callable[[str, str], str]
     marks: dict[str, str] = field(default_factory=dict)
 
-    def html(self, parts: Sequence[Part]) -> str:
-        made = "".join(map(self.part, parts)) + self.prose.end()
+    def html(self, sections: Sequence[Section]) -> str:
+        made = "".join(map(self.section, sections)) + self.prose.end()
         return MARK.sub(lambda mark: self.marks.get(mark[0], ""), made)
+
+    def section(self, section: Section) -> str:
+        if not section.folded:
+            return "".join(map(self.part, section.parts))
+        above, title = self.prose.end(2), html.escape(section.folded)
+        made = "".join(map(self.part, section.parts)) + self.prose.end(2)
+        return f"{above}{folded(title, made, name='fold')}\n"
 
     def part(self, part: Part) -> str:
         """The HTML of a part; of most kinds, by the method of that name."""
@@ -54,7 +62,9 @@ class Body:
     def exercise(self, part: Part) -> str:
         head = self.prose.html(part.source, part.line)
         id = html.escape(part.name, quote=True)
-        return EXERCISE.format(part.state, id, WEIGHT, head).replace('exercise "', 'exercise"')
+        kind, words = part.state
+        label = f'<span class="state">{words}</span>\n' * bool(words)
+        return EXERCISE.format(f" {kind}" * bool(kind), id, WEIGHT, label, head)
 
     def end(self, part: Part) -> str:
         return "</div>\n"
@@ -130,9 +140,28 @@ def picture_first(parts: list[Part]) -> None:
 # Whole pages.
 
 
+# Before the styles, so that a page that is opened is never shown in the other colours.
+THEME = "try { document.documentElement.dataset.theme = localStorage.theme ?? '' } catch {}"
+
+
+def link(href: str, title: str, level: int = 2, here: bool = False, page: bool = False) -> Link:
+    """A link in a list of contents, whose title is HTML. page: whether it leads to a page"""
+    return {"href": href, "title": title, "level": level, "here": here, "page": page}
+
+
+def headings(found: Sequence[Heading], level: int) -> list[Link]:
+    """The sections of a page, as links of a level."""
+    return [link(f"#{one.id}", one.html, level) for one in found if one.level == 2]
+
+
+def page(**values: object) -> str:
+    """A page from the template, which says what the values are."""
+    nothing = {"previous": None, "next": None, "search": False, "kind": "", "root": ""}
+    return str(_template().render(nothing | values))
+
+
 @functools.cache
-def template() -> Any:
-    """The template of a page. jinja2 escapes what is not HTML."""
+def _template() -> Any:
     import jinja2
 
     folder = jinja2.FileSystemLoader(Path(__file__).parent, encoding="utf-8")

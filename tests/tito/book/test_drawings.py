@@ -2,7 +2,6 @@
 
 import pytest
 
-from tito.book.drawings import read_drawings
 from tito.errors import TitoError
 from tito.page.drawings import place
 from tito.page.parts import Part, Section, prose
@@ -21,7 +20,6 @@ def drawing(name, section, after=""):
     html = f"<figure>{name}<figcaption>It moves.</figcaption></figure>"
     return {
         "name": name,
-        "lesson": "backprop",
         "section": section,
         "after": after,
         "html": html,
@@ -65,30 +63,6 @@ def test_a_picture_to_replace_that_does_not_exist_is_refused():
     with pytest.raises(TitoError) as refused:
         place(sections, [drawing("graph", "Graphs") | {"replaces": "draw(1)"}])
     assert "'draw(1)'" in refused.value.what and refused.value.remedy
-
-
-def program(root, text):
-    folder = root.path / "book" / "drawings"
-    folder.mkdir(parents=True)
-    (folder / "__main__.py").write_text(text, encoding="utf-8")
-
-
-def test_a_course_without_drawings_has_none(small_course, tmp_path):
-    assert read_drawings(small_course, tmp_path) == []
-
-
-def test_a_drawing_of_a_lesson_that_the_course_does_not_have_is_refused(small_course, tmp_path):
-    program(small_course, f"import json\nprint(json.dumps([{drawing('graph', 'Graphs')}]))\n")
-    with pytest.raises(TitoError) as refused:
-        read_drawings(small_course, tmp_path)
-    assert "the lesson 'backprop'" in refused.value.what and "numbers" in refused.value.remedy
-
-
-def test_a_drawing_that_fails_is_reported(small_course, tmp_path):
-    program(small_course, "raise ValueError('no such function')\n")
-    with pytest.raises(TitoError) as refused:
-        read_drawings(small_course, tmp_path)
-    assert refused.value.what == "book/drawings fails: ValueError: no such function"
 
 
 @pytest.mark.parametrize(

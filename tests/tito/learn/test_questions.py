@@ -1,5 +1,6 @@
 """Free answers in a workspace: what tito says of them, and that none is ever lost."""
 
+import re
 import zipfile
 
 import pytest
@@ -108,7 +109,7 @@ def test_the_course_s_answer_is_shown_beside_the_learners_once_that_is_written(e
     for words in (["numbers-why"], ["numbers", "why"], ["why"]):
         out, _ = tito(entry.root, "compare", *words)
         assert "times two,  größer" in out and "Because" in out
-    assert "<summary>The course's answer</summary><p>Because</p>" in page_of(entry)
+    assert re.search(r"The course.s answer</summary>\s*<p[^>]*>Because</p>", page_of(entry))
     assert "why" not in tito(entry.root, "compare", "numbers", code=1)[1]
 
 

@@ -143,7 +143,7 @@ def start(lesson: Lesson = None) -> None:
 
     Example: tito start tensor
     """
-    from tito.learn import notebook_sync, progress
+    from tito.learn import notebook_sync, progress, runner
     from tito.learn import status as lesson_status
     from tito.views import learner as views
     from tito.views import link
@@ -165,6 +165,8 @@ def start(lesson: Lesson = None) -> None:
     place = link(entry.root, entry.relative(source.path) + at)
     echo(views.lesson_card(entry, place, needed(entry, records), first.id if first else None, line))
     tell_of_solutions(root)
+    if not root.is_course:
+        runner.show_beginning(entry)
 
 
 def tell_of_solutions(root: "Root") -> None:
@@ -183,11 +185,12 @@ def read(lesson: Lesson = None) -> None:
     The page shows the results of the last test, and reloads when you test again. Example:
     tito read tensor
     """
-    from tito.learn import lesson_page
+    from tito.learn import lesson_page, runner
     from tito.views import Pieces, link
 
     root = current_root()
     entry = select_lesson(root, lesson or current_lesson(root))
+    runner.show_beginning(entry)
     page = lesson_page.write(entry)
     opened = lesson_page.open_page(page)
     words = "open in the browser:" if opened else "no browser opens here; open this file:"
