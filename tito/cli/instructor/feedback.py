@@ -39,7 +39,6 @@ Everyone = Annotated[
         "--everyone", help="Include pages that have not changed since the last zip or table."
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing zip or table.")]
 NAMED = 5  # learners whose page changed
 
 
@@ -64,7 +63,6 @@ def feedback(
     mail: MailTable = None,
     submissions: Download = None,
     everyone: Everyone = False,
-    force: Force = False,
     section: SectionOption = None,
     **zips: Path | None,
 ) -> None:
@@ -85,7 +83,7 @@ def feedback(
     place = current_folder() / folder.expanduser()
     options = {**zips, deliver.MAIL: mail}
     targets = {kind: current_folder() / path.expanduser() for kind, path in options.items() if path}
-    exports.refuse(list(targets.values()), force)
+    exports.refuse(list(targets.values()), force=None)
     for kind in targets.keys() & having("from_download"):
         if not submissions:
             raise UsageError(

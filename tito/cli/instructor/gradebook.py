@@ -283,7 +283,6 @@ def gradebook_set(
     why: Why = "",
     table: FromTable = None,
     yes: Yes = False,
-    json: Json = False,
 ) -> None:
     """Set points, extend a deadline or write a comment, for one learner or for many from a table.
 
@@ -309,24 +308,19 @@ def gradebook_set(
         path = table and current_folder() / table.expanduser()
         how = name_of, why, book.rules.zone
         changes = read_changes(path, *how) if path else requested(cells, *how)
-        make_changes(book, changes, preview=bool(table) and not yes, json=json)
+        make_changes(book, changes, preview=bool(table) and not yes)
 
 
-def make_changes(
-    book: "Gradebook", changes: "list[RequestedChange]", preview: bool, json: bool
-) -> None:
+def make_changes(book: "Gradebook", changes: "list[RequestedChange]", preview: bool) -> None:
     """Make the changes, or only preview them, and show the results."""
     from tito.grading.gradebook import enrollment, views
     from tito.grading.gradebook.changes import apply_changes
 
     changes = enrollment.with_ids(book, changes)
     outcomes, due = apply_changes(book, changes, author_name(), preview), book.rules.due
-    if json:
-        echo_json([outcome.as_json() for outcome in outcomes])
-    else:
-        echo(views.changes(outcomes))
-        if preview:
-            echo("Nothing was written. To make these changes, run the command again with --yes.")
+    echo(views.changes(outcomes))
+    if preview:
+        echo("Nothing was written. To make these changes, run the command again with --yes.")
     for lesson in {change.lesson for change in changes if change.extension}:
         if not due or lesson and lesson not in due:
             words = f"{lesson} has no due date" if lesson else "no lesson has a due date"
