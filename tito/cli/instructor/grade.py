@@ -243,7 +243,7 @@ def setting_of(
     root: "Root", entries: list["Entry"], isolation: str | None, submissions: Path | None
 ) -> "Setting":
     """The Setting of a run, from the course's policies and the options."""
-    from tito.grading.setting import Setting
+    from tito.grading.setting import Setting, commit_of
 
     policies = root.tables.get("grading", {})
     secret = [
@@ -261,6 +261,7 @@ def setting_of(
         float(policies.get("check_seconds", Setting.seconds)),
         int(policies.get("memory_mb", Setting.memory)),
         tuple(str(path) for path in secret if path.exists()),
+        commit=commit_of(root.path),
     )
 
 

@@ -173,7 +173,7 @@ def gradebook_show(
 ) -> None:
     """Show the grades of the class, of a learner or of a lesson.
 
-    With a learner and a lesson, it shows every check.
+    With a learner and a lesson, it shows every check; with --json also their texts.
     Example: tito gradebook show --student ada --lesson tensor
     """
     from tito.grading.gradebook import enrollment
@@ -202,7 +202,7 @@ def show_grades(
         echo_json_list(
             value | {"exported": None if is_empty(grade) else value["points"]}
             for grade in book.grades(student, lesson, section)
-            for value in answers.grades_as_json(book, [grade])
+            for value in answers.grades_as_json(book, [grade], checks=bool(student and lesson))
         )
         return
     lessons = book.lessons()
@@ -216,7 +216,8 @@ def show_grades(
         return
     echo(views.grade_table(grades, is_empty, notes=bool(student)))
     if student:
-        echo(*(views.grade_checks(grade) for grade in grades if lesson))
+        for grade in grades if lesson else ():
+            echo(views.grade_checks(grade), views.graded_by(grade))
         echo(*(views.comment_line(comment) for learner, _ in rows for comment in learner.comments))
 
 

@@ -132,6 +132,19 @@ def grade_checks(grade: Grade) -> Table:
     return listing
 
 
+def graded_by(grade: Grade) -> str:
+    """When a grade was made, and by which edition, commit, tito and checks."""
+    result = grade.result
+    what = {
+        "edition": result.edition,
+        "commit": result.commit.replace("-dirty", " with changes"),
+        "tito": result.tito,
+        "checks": result.check_texts[:12],
+    }
+    by = ", ".join(f"{name} {plain(text)}" for name, text in what.items() if text)
+    return f"graded {grade.graded:%Y-%m-%d %H:%M} UTC" + f" by {by}" * bool(by)
+
+
 def comment_line(comment: Comment) -> str:
     return f"comment by {plain(comment.who)}: {visible(comment.text)}"
 
