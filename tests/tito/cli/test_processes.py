@@ -106,6 +106,7 @@ INSTRUCTOR = {
         "gradebook set ada numbers --points 3 --why asked",
         "4 -> 3  the lesson set to 3",
     ),
+    "tito gradebook copy": ("graded", [], "gradebook copy ../copy.db", "result 1"),
     "tito gradebook roster": ("graded", [], "gradebook roster ../roster.csv", "1 learner"),
 }
 AUTHOR = {

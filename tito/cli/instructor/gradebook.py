@@ -25,6 +25,7 @@ from tito.cli.instructor.options import (
     SectionOption,
     author_name,
     current_course,
+    ended_as_by_ctrl_c,
     gradebook_of,
     lesson_name,
     section_of,
@@ -385,6 +386,27 @@ def show_enrollment(enrolled: "Enrollment", csv: Path, whole_class: bool, json: 
     )
     for words in views.enrollment(enrolled, whole_class):
         echo(plain(words, 1000))
+
+
+@gradebook_app.command("copy", rich_help_panel=MEMBERS)
+def gradebook_copy(
+    target: Annotated[
+        str, typer.Argument(metavar="FILE_OR_URL", help="A new file, or an empty database.")
+    ],
+) -> None:
+    """Copy the gradebook into a file or database: a backup, an archive, or a move to PostgreSQL.
+
+    The copy is complete or not there: rows and their hashes are compared. Others may go on writing.
+    Example: tito gradebook copy ../archive/2026.db
+    """
+    from tito.grading.gradebook import copying
+    from tito.grading.gradebook.database import display_url
+
+    where = target if "://" in target else current_folder() / Path(target).expanduser()
+    with gradebook_of(current_root(), create=False, reads=True) as book, ended_as_by_ctrl_c():
+        rows = copying.copy(book.engine, where)
+    what = ", ".join(f"{name} {number}" for name, number in rows.items() if number)
+    echo(f"{display_url(where)} is a copy, compared row by row: {what}.")
 
 
 @gradebook_app.command("export", rich_help_panel=DAILY)

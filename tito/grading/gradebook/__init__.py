@@ -8,6 +8,7 @@ Storage:
 
 tables.py      the tables
 database.py    connections, transactions, the version of the schema
+copying.py     copy a gradebook into another database
 run_lock.py    the lock that allows only one run at a time
 learners.py    rows of learners: find, lock and save them
 enrollment.py  who is in the class: rosters, who left, merged ids, strangers

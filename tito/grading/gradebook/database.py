@@ -49,7 +49,7 @@ def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iter
     does not exist is empty. Raises the same errors as `gradebook.open_gradebook`.
     """
     url = _url(where)
-    path = Path(url.database) if url.drivername.startswith("sqlite") and url.database else None
+    path = _path_of(url)
     is_there = not path or path.exists()
     if not (is_there or create):
         raise _missing(url)
@@ -66,6 +66,31 @@ def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iter
         yield engine
     finally:
         engine.dispose()
+
+
+@contextmanager
+def begin_empty(where: str | Path) -> Iterator[sql.Connection]:
+    """A transaction in the empty database at `where`, as `transaction`. A file is made, and taken
+    away again if the block fails.
+
+    Raises UsageError if something is in the database.
+    """
+    url = _url(where)
+    path = _path_of(url)
+    is_new, engine = path is not None and not path.exists() and _make_file(path), _engine(url)
+    try:
+        if _has_tables(engine):
+            raise UsageError(
+                f"{display_url(url)} is a gradebook already; it was not changed.",
+                "Name a new file, or an empty database.",
+            )
+        with transaction(engine, WRITING) as database:
+            yield database
+        is_new = False
+    finally:
+        engine.dispose()
+        if path and is_new:
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -225,6 +250,10 @@ def _url(where: str | Path) -> sql.URL:
         return sql.make_url(where)
     except (sql.exc.ArgumentError, ValueError):
         raise _unreadable() from None
+
+
+def _path_of(url: sql.URL) -> Path | None:
+    return Path(url.database) if url.drivername.startswith("sqlite") and url.database else None
 
 
 def _make_file(path: Path) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tito.grading.gradebook import late
+from tito.grading.gradebook import copying, late
 from tito.grading.gradebook.counting import counting_grade
 from tito.grading.gradebook.database import (
     WRITING,
@@ -93,9 +93,7 @@ class Gradebook:
             with transaction(self.engine) as database, transaction(engine, WRITING) as target:
                 target.execute(sql.delete(SETTING))
                 for table in tables:
-                    rows = database.execute(sql.select(table)).mappings()
-                    while some := rows.fetchmany(PAGE):
-                        target.execute(sql.insert(table), [dict(row) for row in some])
+                    copying.copy_rows(database, target, table)
             yield Gradebook(engine, self.rules)
 
     # What grading reads and writes
@@ -320,7 +318,8 @@ class Gradebook:
 
     def code(self, sha256: str) -> str | None:
         """The text with this SHA-256, such as a graded lesson file; None if it was not kept."""
-        return self.texts([sha256]).get(sha256)
+        with transaction(self.engine) as database:
+            return database.execute(sql.select(TEXT.c.data).filter_by(sha256=sha256)).scalar()
 
     def texts(self, hashes: Iterable[str]) -> dict[str, str]:
         """{SHA-256: text} of those of these texts that the gradebook has."""

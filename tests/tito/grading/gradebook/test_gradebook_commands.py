@@ -18,7 +18,7 @@ from some_results import result, save
 from tito.grading.gradebook import exports, gradebook, late
 from tito.grading.jail.modules import checks_hash
 
-COMMANDS = "show set roster export page".split()
+COMMANDS = "show set roster copy export page".split()
 
 
 def tito(course, *words, code=0):
