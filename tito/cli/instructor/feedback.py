@@ -74,7 +74,7 @@ def feedback(
     Example: tito feedback feedback --moodle feedback.zip
     """
     from tito import views as general
-    from tito.grading.gradebook import deliver, enrollment, exports, views
+    from tito.grading.gradebook import deliver, enrollment, exports, learner_data, views
     from tito.grading.gradebook import feedback as pages
     from tito.grading.intake.collect import entry_numbers, find_submissions
     from tito.safe_text import plain
@@ -99,6 +99,7 @@ def feedback(
             for learner, grades in book.by_learner(section=section)
         )
         learners, changed = pages.write(place, graded, course.name)
+        gone = learner_data.remove_pages(book, place)
         roster, absent = enrollment.learners(book)
     if not learners:
         raise UsageError("No learner is in this gradebook.", "First: tito grade SUBMISSIONS")
@@ -116,6 +117,8 @@ def feedback(
         f"{general.count(len(new), 'page')} new or changed{names}. Give each "
         "learner only their own page."
     )
+    if gone:
+        echo(f"{general.count(gone, 'page')} of deleted learners removed.")
     if targets:
         for words in views.left_out(absent):
             warn(words)

@@ -12,6 +12,7 @@ import typer
 from tito.cli.app import (
     Json,
     app,
+    ask_line,
     current_folder,
     current_root,
     echo,
@@ -129,6 +130,14 @@ Merge = Annotated[
         help="Two ids of one learner: the work of OLD now counts for ID, also in later runs.",
     ),
 ]
+Delete = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID",
+        help="Delete this learner, with grades, work and history. Asks for the id once more.",
+    ),
+]
+Sure = Annotated[bool, typer.Option("--yes", help="Do not ask, for --delete.")]
 Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"{joined(formats())}.")]
 Output = Annotated[
     Path | None,
@@ -174,7 +183,8 @@ def gradebook_show(
 ) -> None:
     """Show the grades of the class, of a learner or of a lesson.
 
-    With a learner and a lesson, it shows every check; with --json also their texts.
+    With a learner and a lesson, it shows every check; with --json also their texts. With a learner
+    and --json, it shows everything that is stored about them.
     Example: tito gradebook show --student ada --lesson tensor
     """
     from tito.grading.gradebook import enrollment
@@ -196,9 +206,13 @@ def gradebook_show(
 def show_grades(
     book: "Gradebook", student: str | None, lesson: str | None, section: str | None, json: bool
 ) -> None:
-    from tito.grading.gradebook import answers, exports, views
+    from tito.grading.gradebook import answers, exports, learner_data, views
 
     is_empty = exports.Selection(book).is_empty
+    if json and student and not lesson:
+        counting = list(answers.grades_as_json(book, book.grades(student)))
+        echo_json({"grades": counting, "stored": learner_data.stored(book, student)})
+        return
     if json:
         echo_json_list(
             value | {"exported": None if is_empty(grade) else value["points"]}
@@ -337,17 +351,20 @@ def gradebook_roster(
     remove: Remove = None,
     restore: Restore = None,
     merge: Merge = None,
+    delete: Delete = None,
+    yes: Sure = False,
     json: Json = False,
 ) -> None:
     """Set who is in the class: read a roster, remove learners, or merge two ids of a learner.
 
     Do this before you grade, and when the class changes. Example: tito gradebook roster class.csv
     """
-    from tito.grading.gradebook import enrollment, views
+    from tito.grading.gradebook import enrollment, learner_data, views
+    from tito.views import count
 
-    changes = [bool(csv), bool(remove), bool(restore), bool(merge)].count(True)
+    changes = [bool(one) for one in (csv, remove, restore, merge, delete)].count(True)
     if changes > 1:
-        raise UsageError("Only one at a time.", "Give a CSV, --remove, --restore or --merge.")
+        raise UsageError("Only one at a time.", "Give a CSV or one option.")
     course, who = current_root(), author_name() if changes else ""
     with gradebook_of(course, create=bool(csv), reads=not changes) as book:
         if csv:
@@ -358,8 +375,12 @@ def gradebook_roster(
             enrollment.come_back(book, student, who, "came back")
         if merge:
             enrollment.merge(book, *merge, who, "two ids")
+        if delete:
+            delete_learner(book, delete, who, yes)
         tell_points_lost(book)
-        learners = book.learners()
+        learners, gone = book.learners(), len(learner_data.deleted(book))
+    if delete:
+        return
     if csv:
         show_enrollment(enrolled, csv, whole_class, json)
     elif json:
@@ -368,6 +389,24 @@ def gradebook_roster(
     else:
         named = {*(remove or ()), *(restore or ()), *(merge or ())}
         echo(views.roster(learner for learner in learners if not named or learner.student in named))
+        if gone and not changes:
+            echo(f"{count(gone, 'learner')} {'was' if gone == 1 else 'were'} deleted.")
+
+
+def delete_learner(book: "Gradebook", student: str, who: str, yes: bool) -> None:
+    """Show what is stored about a learner, ask, and delete it."""
+    from tito.grading.gradebook import learner_data, views
+    from tito.safe_text import plain
+
+    echo(*views.deletion(learner_data.delete(book, student, who, preview=True)))
+    if not yes and ask_line(f"To delete this for ever, type the id {plain(student)}: ") != student:
+        raise UsageError("Nothing was deleted.", "Type the id as it is, or add --yes.")
+    learner_data.delete(book, student, who)
+    echo(
+        f"{plain(student)} is deleted from the gradebook. Run `tito feedback DIR` to delete the "
+        "page there. Delete yourself: the submissions, backups, exported tables, zips and what "
+        "was sent."
+    )
 
 
 def show_enrollment(enrolled: "Enrollment", csv: Path, whole_class: bool, json: bool) -> None:

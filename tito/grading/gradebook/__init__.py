@@ -13,6 +13,7 @@ run_lock.py    the lock that allows only one run at a time
 learners.py    rows of learners: find, lock and save them
 enrollment.py  who is in the class: rosters, who left, merged ids, strangers
 class_lists.py the list of a class as a system of `lms/` writes it, or your own
+learner_data.py  everything about a learner: show it, delete it
 result_store.py  the results of a submission
 history.py     an entry for each change of a grade
 instructions.py  overrides, comments and extensions that follow from the history

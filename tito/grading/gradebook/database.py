@@ -219,6 +219,17 @@ def write(
     raise AssertionError("the last attempt returned or raised")
 
 
+def erase_remains(engine: sql.Engine) -> None:
+    """Write a database anew, without what it keeps of rows that were deleted before."""
+    commands = ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"]
+    if engine.dialect.name == "postgresql":
+        engine = engine.execution_options(isolation_level="AUTOCOMMIT")
+        commands = [f"VACUUM FULL {', '.join(TABLES.tables)}"]
+    with transaction(engine, begin="") as database:
+        for command in commands:
+            database.exec_driver_sql(command)
+
+
 def display_url(url: sql.URL | str | Path) -> str:
     """The database, safe to print: the path of a file, or the URL without its password and its
     arguments, which may be another one.
@@ -314,6 +325,7 @@ def _prepare_sqlite(engine: sql.Engine) -> None:
         # Transactions begin at our BEGIN, and include changes of the schema.
         connection.isolation_level = None
         connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA secure_delete=ON")  # overwrite what is deleted
         # text that is not UTF-8 is a damaged value of its row, not an error of the whole query
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
 

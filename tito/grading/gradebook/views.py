@@ -260,6 +260,22 @@ def enrollment(enrolled: Enrollment, whole_class: bool = False) -> Iterator[str]
         yield f"in the gradebook, and not in this roster: {_names(enrolled.absent)}; {state}"
 
 
+def deletion(counts: dict[str, int]) -> Iterator[str]:
+    """What deleting a learner takes away. counts: {what: how many}, see `learner_data.delete`."""
+    words = {
+        "result": "results",
+        "change": "entries of the history",
+        "comment": "of them comments",
+        "work": "graded submissions",
+        "text": "files and answers that no other learner has",
+        "alias": "merged ids",
+        "entry": "names of hand-ins",
+        "mention": "mentions in what is stored about others",
+    }
+    yield from (f"{counts[name]:6}  {what}" for name, what in words.items() if counts[name])
+    yield "     1  feedback page"
+
+
 def left_out(absent: dict[str, str]) -> Iterator[str]:
     """Sentences about learners whose grades are left out. absent: {id: state}."""
     for state, words in (("left", "left the class"), ("stranger", "in no roster")):

@@ -132,7 +132,8 @@ def test_changes_by_hand_count_and_are_in_the_history(graded_course, monkeypatch
     words = ("--extend", "2026-11-05T12:00+01:00", "--why", "ill")
     out, _ = tito(graded_course, "set", "ada", *words)
     assert "more time until 2026-11-05 11:00 UTC" in out
-    grade, _ = json.loads(tito(graded_course, "show", "--student", "ada", "--json")[0])
+    out, _ = tito(graded_course, "show", "--student", "ada", "--json")
+    grade, _ = json.loads(out)["grades"]
     assert (
         grade["points"],
         grade["late_days"],
@@ -153,7 +154,8 @@ def test_changes_by_hand_count_and_are_in_the_history(graded_course, monkeypatch
     words = ("--points", "lift", "--comment", "lift", "--why", "a slip")
     tito(graded_course, "set", "ada", "sums", *words)
     tito(graded_course, "set", "ada", "--extend", "lift", "--why", "a slip")
-    numbers, sums = json.loads(tito(graded_course, "show", "--student", "ada", "--json")[0])
+    out, _ = tito(graded_course, "show", "--student", "ada", "--json")
+    numbers, sums = json.loads(out)["grades"]
     assert (sums["points"], sums["comments"], numbers["points"]) == (3, [], 4.8)  # 2 - 10 % + 3
 
 
