@@ -66,7 +66,7 @@ class RunOptions:
     submitted         the instructor's times of arrival
     regrade           also what is graded already
     replace_arrivals  replace the times of arrival from earlier runs
-    who               grades, for the history
+    who, why          grades, for the history
     """
 
     jobs: str | int = 1
@@ -77,6 +77,7 @@ class RunOptions:
     regrade: bool = False
     replace_arrivals: bool = False
     who: str = ""
+    why: str = ""
 
 
 @dataclass
@@ -327,6 +328,7 @@ class Run:
                 submission.student,
                 submission.name,
                 self.options.who,
+                self.options.why or "graded",
                 results=results,
                 seen=seen,
                 arrivals=arrivals,

@@ -73,6 +73,11 @@ def test_each_grade_names_what_made_it_and_keeps_the_text_of_its_checks(versione
         texts = [row.data for row in database.execute(sql.select(TEXT))]
     assert len([text for text in texts if text.startswith("def test_double_works")]) == 1
     assert len([text for text in texts if text.startswith("def test_double_of_two")]) == 2
+    why = ("--why", "the check was wrong")
+    tito(course, "grade", folder / "ada", "numbers", "--isolation", "process", *why)
+    words = ("gradebook", "show", "--history", "--student", "ada", "--json")
+    first, second = json.loads(tito(course, *words)[0])
+    assert (first["why"], second["why"]) == ("graded", "the check was wrong")
 
 
 def test_grades_of_an_earlier_tito_say_what_they_know(versioned_course):

@@ -122,12 +122,16 @@ WholeClass = Annotated[
 Remove = Annotated[
     list[str] | None, typer.Option(metavar="ID", help="This learner has left. The grades are kept.")
 ]
-Restore = Annotated[list[str] | None, typer.Option(metavar="ID", help="This learner is back.")]
+Restore = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ID", help="This learner is back; or the OLD of a --merge, taken back."),
+]
 Merge = Annotated[
     tuple[str, str] | None,
     typer.Option(
         metavar="OLD ID",
-        help="Two ids of one learner: the work of OLD now counts for ID, also in later runs.",
+        help="Two ids of one learner: the work of OLD now counts for ID, also in later runs. Shows "
+        "which grades change, and asks.",
     ),
 ]
 Delete = Annotated[
@@ -137,7 +141,7 @@ Delete = Annotated[
         help="Delete this learner, with grades, work and history. Asks for the id once more.",
     ),
 ]
-Sure = Annotated[bool, typer.Option("--yes", help="Do not ask, for --delete.")]
+Sure = Annotated[bool, typer.Option("--yes", help="Do not ask, for --merge and --delete.")]
 Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"{joined(formats())}.")]
 Output = Annotated[
     Path | None,
@@ -359,8 +363,7 @@ def gradebook_roster(
 
     Do this before you grade, and when the class changes. Example: tito gradebook roster class.csv
     """
-    from tito.grading.gradebook import enrollment, learner_data, views
-    from tito.views import count
+    from tito.grading.gradebook import enrollment
 
     changes = [bool(one) for one in (csv, remove, restore, merge, delete)].count(True)
     if changes > 1:
@@ -369,28 +372,47 @@ def gradebook_roster(
     with gradebook_of(course, create=bool(csv), reads=not changes) as book:
         if csv:
             enrolled = enrollment.enroll(book, current_folder() / csv, who, id_column, whole_class)
+            tell_points_lost(book)
+            show_enrollment(enrolled, csv, whole_class, json)
+            return
         for student in remove or ():
             enrollment.leave(book, student, who, "left the class")
         for student in restore or ():
             enrollment.come_back(book, student, who, "came back")
         if merge:
-            enrollment.merge(book, *merge, who, "two ids")
+            merge_learners(book, *merge, who, yes)
         if delete:
             delete_learner(book, delete, who, yes)
-        tell_points_lost(book)
-        learners, gone = book.learners(), len(learner_data.deleted(book))
-    if delete:
-        return
-    if csv:
-        show_enrollment(enrolled, csv, whole_class, json)
-    elif json:
+        else:
+            tell_points_lost(book)
+            show_members(book, {*(remove or ()), *(restore or ()), *(merge or ())}, json)
+
+
+def show_members(book: "Gradebook", named: set[str], json: bool) -> None:
+    """named: ids of the only learners; or, empty, all."""
+    from tito.grading.gradebook import learner_data, views
+    from tito.views import count
+
+    learners = [one for one in book.learners() if not named or one.student in named]
+    if json:
         shown = ("student", "name", "columns", "state")  # no secret: assistants may get the list
         echo_json([{key: getattr(learner, key) for key in shown} for learner in learners])
-    else:
-        named = {*(remove or ()), *(restore or ()), *(merge or ())}
-        echo(views.roster(learner for learner in learners if not named or learner.student in named))
-        if gone and not changes:
-            echo(f"{count(gone, 'learner')} {'was' if gone == 1 else 'were'} deleted.")
+        return
+    echo(views.roster(learners))
+    if not named and (gone := len(learner_data.deleted(book))):
+        echo(f"{count(gone, 'learner')} {'was' if gone == 1 else 'were'} deleted.")
+
+
+def merge_learners(book: "Gradebook", old: str, into: str, who: str, yes: bool) -> None:
+    """Show what each of two ids has, ask, and merge them."""
+    from tito.grading.gradebook import merging, views
+    from tito.safe_text import plain
+
+    echo(views.merge(merging.merge(book, old, into, who, "two ids", preview=True)))
+    if not yes and ask_line(f"Are both one learner? Then type {plain(into)}: ") != into:
+        raise UsageError("Nothing was merged.", "Type the id that stays, or add --yes.")
+    merging.merge(book, old, into, who, "two ids")
+    echo(f"Taken back by: tito gradebook roster --restore {plain(old)}")
 
 
 def delete_learner(book: "Gradebook", student: str, who: str, yes: bool) -> None:

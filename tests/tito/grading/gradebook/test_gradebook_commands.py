@@ -207,7 +207,13 @@ def test_leaving_merging_and_sections_show_in_the_class_and_the_exports(graded_c
         "student,name,section\nada,Ada,A\nbob,Bob,B\nada2,Ada,A\n", encoding="utf-8"
     )
     tito(graded_course, "roster", "class.csv")
-    assert "ada2" not in tito(graded_course, "roster", "--merge", "ada2", "ada")[0]
+    words = ("roster", "--merge", "ada2", "ada")
+    out, err = tito(graded_course, *words, code=2)
+    assert re.search("sums +- +3 +3", out) and "Nothing was merged." in err
+    out, _ = tito(graded_course, *words, "--yes")
+    assert "Taken back by: tito gradebook roster --restore ada2" in out
+    assert re.search("^ada2 +Ada ", tito(graded_course, "roster", "--restore", "ada2")[0], re.M)
+    tito(graded_course, *words, "--yes")
     for words in (["show", "--section", "B"], ["export", "--section", "B"]):
         out, _ = tito(graded_course, *words)
         assert "bob" in out and "ada" not in out

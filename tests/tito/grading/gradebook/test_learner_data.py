@@ -21,7 +21,7 @@ from some_results import (
 )
 
 from tito.errors import TitoError
-from tito.grading.gradebook import copying, enrollment, learner_data, run_lock
+from tito.grading.gradebook import copying, learner_data, merging, run_lock
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.gradebook.tables import TABLES, sql
 from tito.grading.roster import Learner
@@ -42,7 +42,7 @@ def fill(book):
         one = coded(result(student, key=student, entry=f"{student}.zip"), f"x = 1  # {student}")
         one.sha256 = str(number) * 64
         save(book, [one], MONDAY, "me", work=str(number) * 64)
-    enrollment.merge(book, "kim-old", "xq9", "prof", "two logins")
+    merging.merge(book, "kim-old", "xq9", "prof", "two logins")
     shared = coded(result("ada", "sums", sha256="f" * 64), "y = 2")
     for student in ("ada", "xq9"):
         shared.student = student
