@@ -1,7 +1,7 @@
 """Two ids of one learner become one, and two again if that was a mistake.
 
 The entry of the history about a merge has a record of what each of the two had, under "merged":
-`split` reads it. What was written for the one learner since stays with the id that stayed.
+`split` reads it. Everything written since the merge stays with the id that stayed.
 """
 
 from collections.abc import Iterable, Mapping

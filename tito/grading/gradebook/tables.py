@@ -11,8 +11,8 @@ change    the history: an entry for each change of a grade, comment or extension
           Overrides, comments and extensions are read from it, so it cannot contradict the grades.
           A judgement of an answer is an override. The entry of a regrade contains the replaced
           result. Points are without late penalties
-text      graded lesson files, free answers and checks that graded somebody, by SHA-256, so that
-          equal texts need one row
+text      graded lesson files, free answers and the checks that graded them, by SHA-256, so
+          that equal texts need one row
 work      the graded submissions, by the hash of the submission and everything else that its results
           depend on, with these results: such a submission is not graded again
 begun     the submissions that the run which grades now, or was killed, has begun: `run_lock.py`

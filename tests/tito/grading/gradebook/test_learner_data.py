@@ -59,7 +59,7 @@ def fill(book):
 
 
 def said_of(book):
-    """All that the database holds as text, decompressed."""
+    """Every text in the database, decompressed."""
     with book.engine.connect() as database:
         rows = [
             row for table in TABLES.sorted_tables for row in database.execute(sql.select(table))
@@ -145,7 +145,7 @@ def test_a_search_of_all_files_finds_nothing_of_a_deleted_learner(small_course, 
         set_comment(book, "xq9", "sums", "For xq9 alone. " * 200)  # several pages of the file
         set_comment(book, "xq9", "sums", None)
     with contextlib.closing(sqlite3.connect(path)) as raw, raw:
-        raw.execute("PRAGMA secure_delete=OFF")  # what was left by an earlier tito
+        raw.execute("PRAGMA secure_delete=OFF")  # as an earlier tito may have left it
         raw.execute(f"PRAGMA journal_mode={mode}")
         raw.execute("UPDATE change SET text = 'x' WHERE text LIKE 'For xq9 alone%'")
 
