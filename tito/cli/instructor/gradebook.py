@@ -399,7 +399,8 @@ def show_members(book: "Gradebook", named: set[str], json: bool) -> None:
         echo_json([{key: getattr(learner, key) for key in shown} for learner in learners])
         return
     echo(views.roster(learners))
-    if not named and (gone := len(learner_data.deleted(book))):
+    days = [day for day in learner_data.deleted(book).values() if day != learner_data.MERGED]
+    if not named and (gone := len(days)):
         echo(f"{count(gone, 'learner')} {'was' if gone == 1 else 'were'} deleted.")
 
 

@@ -5,6 +5,7 @@ name, addresses and numbers in what is stored about others. Of a deleted learner
 their feedback page's secret, by which `tito feedback` finds this page and takes it away.
 """
 
+import contextlib
 import hashlib
 import json
 import re
@@ -36,9 +37,12 @@ from tito.grading.gradebook.tables import (
     now,
     sql,
 )
+from tito.grading.lms import id_columns
 
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
+PAGES = re.compile(rf'"{SECRET}":"([0-9a-f]+)"')  # secrets of ids that were merged
 GONE = "deleted "  # begins the name of the setting about a deleted learner; a hash follows
+MERGED = "merged"  # its value where the page is of a merged id; else the day
 DELETED = "(deleted learner)"  # in the place of their name
 # Parts of a record that are prose. All others are names of lessons and checks, and what code said.
 PROSE = ("notes", "reason", "entry", "comment", "merged")
@@ -121,7 +125,8 @@ def delete(book: Gradebook, student: str, who: str, preview: bool = False) -> di
 
 def _delete(database: sql.Connection, student: str) -> dict[str, int]:
     words = _identifying(database, student)
-    mine = _hashes(_as_text(database, student))
+    records = list(_as_text(database, student))
+    mine, pages = _hashes(records), {page for text in records for page in PAGES.findall(text)}
     (columns,) = database.execute(sql.select(LEARNER.c.columns).filter_by(student=student)).one()
     comments = sql.select(CHANGE.c.id).filter_by(student=student, kind="comment")
     counts = {"comment": len(database.execute(comments).all())}
@@ -130,19 +135,28 @@ def _delete(database: sql.Connection, student: str) -> dict[str, int]:
     shared, counts["mention"] = _scrub(database, mine, words)
     texts = sql.delete(TEXT).where(TEXT.c.sha256.in_(mine - shared))
     counts["text"] = database.execute(texts).rowcount
-    setting = {"name": GONE + page_hash(columns.get(SECRET, "")), "value": f"{now():%Y-%m-%d}"}
-    database.execute(sql.delete(SETTING).filter_by(name=setting["name"]))
-    database.execute(sql.insert(SETTING).values(setting))
+    secret = columns.get(SECRET, "")
+    settings = [
+        {"name": GONE + page_hash(page), "value": f"{now():%Y-%m-%d}" if page == secret else MERGED}
+        for page in {secret, *pages}
+    ]
+    database.execute(sql.insert(SETTING), settings)
     return counts
 
 
 def _identifying(database: sql.Connection, student: str) -> list[str]:
-    """The learner's ids, entries, name, and the texts of the roster that no other learner has."""
+    """The learner's ids, names of entries, name and addresses; of the roster's columns those that
+    tell learners apart.
+    """
     rows = {row.student: row for row in database.execute(sql.select(LEARNER))}
     mine = rows.pop(student)
     others = {text.casefold() for row in rows.values() for text in row.columns.values()}
-    words = {text for name, text in mine.columns.items() if text.casefold() not in others}
-    words.add(mine.name)
+    words = {
+        text
+        for name, text in mine.columns.items()
+        if (name in id_columns() or "@" in text) and text.casefold() not in others
+    }
+    words |= {mine.name} - {row.name for row in rows.values()}
     for table, column in ((ALIAS, ALIAS.c.alias), (ENTRY, ENTRY.c.entry)):
         words |= set(database.execute(sql.select(column).filter_by(student=student)).scalars())
     for name in [*words]:  # Lovelace, Ada
@@ -166,7 +180,9 @@ def _scrub(database: sql.Connection, mine: set[str], words: list[str]) -> tuple[
             shared |= mine.intersection(HASH.findall(found))
             new = {name: said.sub(DELETED, row[name]) for name in texts if row[name]}
             if escaped.search(found):
-                new[record] = json.dumps(_without(json.loads(found), said), separators=(",", ":"))
+                with contextlib.suppress(ValueError):  # a damaged record stays as it is
+                    value = _without(json.loads(found), said)
+                    new[record] = json.dumps(value, separators=(",", ":"))
             if any(row[name] != text for name, text in new.items()):
                 place = [plain.c[name] == row[name] for name in key]
                 changed.append(sql.update(plain).where(*place).values(new))
@@ -198,10 +214,11 @@ def page_hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()[:32]
 
 
-def deleted(book: Gradebook) -> set[str]:
-    """The `page_hash` of each deleted learner."""
-    query = sql.select(SETTING.c.name).where(SETTING.c.name.startswith(GONE))
-    return {row.name.removeprefix(GONE) for row in read(book.engine, query, SETTING)}
+def deleted(book: Gradebook) -> dict[str, str]:
+    """{`page_hash` of a deleted learner's page: the day, or MERGED}."""
+    query = sql.select(SETTING).where(SETTING.c.name.startswith(GONE))
+    rows = read(book.engine, query, SETTING)
+    return {row.name.removeprefix(GONE): row.value for row in rows}
 
 
 def remove_pages(book: Gradebook, folder: Path) -> int:

@@ -11,7 +11,7 @@ from small_course import NUMBERS
 from some_results import MONDAY, coded, points, remember_roster, result, save, set_comment
 
 from tito.errors import TitoError
-from tito.grading.gradebook import copying, database
+from tito.grading.gradebook import copying
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.gradebook.tables import TABLES, sql
 from tito.grading.roster import Learner
@@ -164,8 +164,3 @@ def test_what_is_written_into_postgresql_meanwhile_is_in_the_copy_whole_or_not(
         copying.copy(book.engine, tmp_path / "copy.db")
     with open_gradebook(tmp_path / "copy.db", create=False) as copy:
         assert rows(copy) == before
-
-
-def test_the_number_of_tables_is_that_of_a_gradebook(book):
-    assert copying.copy(book.engine, "sqlite://")["tito_gradebook"] == 1
-    assert database.display_url("sqlite://") == "sqlite://"

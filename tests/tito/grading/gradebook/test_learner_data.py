@@ -21,13 +21,14 @@ from some_results import (
 )
 
 from tito.errors import TitoError
-from tito.grading.gradebook import copying, learner_data, merging, run_lock
+from tito.grading.gradebook import copying, enrollment, learner_data, merging, run_lock
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.gradebook.tables import TABLES, sql
 from tito.grading.roster import Learner
 
 TRACES = ("xenia", "qvist", "xq9", "kim-old", "4711")  # of the learner who is deleted
 XENIA = {"email": "xq9@uni.example", "section": "A", "canvas_id": "4711", "name": "Xénia Qvist"}
+XENIA["major"] = "talk"  # of one learner only, and no name
 
 
 def fill(book):
@@ -114,7 +115,8 @@ def test_a_deleted_learner_is_nowhere_and_the_others_are_as_before(book):
     assert grade.override.why == "as (deleted learner)'s"
     said = "The same as (deleted learner) ((deleted learner)): talk to me, section A."
     assert grade.comments[0].text == said
-    assert len(learner_data.deleted(book)) == 1
+    days = list(learner_data.deleted(book).values())
+    assert len(days) == 2 and days.count(learner_data.MERGED) == 1
     with pytest.raises(TitoError, match="no learner 'xq9'"):
         learner_data.delete(book, "xq9", "prof")
 
@@ -127,6 +129,15 @@ def test_nobody_is_deleted_during_a_run(book):
     ):
         learner_data.delete(book, "xq9", "prof")
     assert points(book, "xq9")
+
+
+def test_a_name_that_two_learners_have_stays_in_what_is_said_of_others(book):
+    remember_roster(book, [Learner(f"m-{n}", "John Smith", {}) for n in (5, 6)])
+    save(book, [result("ada")], None, "me")
+    set_comment(book, "ada", "numbers", "John Smith or m-5?")
+    assert learner_data.delete(book, "m-5", "prof")["mention"] == 1
+    (grade,) = book.grades("ada")
+    assert grade.comments[0].text == "John Smith or (deleted learner)?"
 
 
 def test_a_stranger_with_a_name_of_one_letter_takes_no_word_out_of_others(book):
@@ -168,7 +179,15 @@ def test_a_search_of_all_files_finds_nothing_of_a_deleted_learner(small_course, 
             or any(trace in file.name for trace in TRACES)
         }
 
+    with open_gradebook(path) as book:  # when the pages are written first, kim-old has one
+        enrollment.come_back(book, "kim-old", "prof", "came back")
     write()
+    with open_gradebook(path) as book:
+        merging.merge(book, "kim-old", "xq9", "prof", "two logins")
+    for file in (out / "gradescope" / "kim-old").iterdir():
+        file.unlink()
+    (out / "gradescope" / "kim-old").rmdir()
+    assert len(list((out / "pages" / "learners").iterdir())) == 3
     assert {"gradebook.db", "mail.csv", "canvas", "index.html", ".delivered.json"} <= traces()
     for place in ("mail.csv", "csv", "canvas"):
         (out / place).unlink()
