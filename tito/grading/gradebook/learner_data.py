@@ -39,7 +39,7 @@ from tito.grading.gradebook.tables import (
 )
 from tito.grading.lms import id_columns
 
-HASH = re.compile(r"\b[0-9a-f]{64}\b")
+HASH = re.compile(r'"([0-9a-f]{64})')  # in a record, with the quotation mark that makes it fast
 PAGES = re.compile(rf'"{SECRET}":"([0-9a-f]+)"')  # secrets of ids that were merged
 GONE = "deleted "  # begins the name of the setting about a deleted learner; a hash follows
 MERGED = "merged"  # its value where the page is of a merged id; else the day
@@ -170,7 +170,7 @@ def _scrub(database: sql.Connection, mine: set[str], words: list[str]) -> tuple[
     """Take a learner's names out of what is stored about others. Returns the hashes among `mine`
     that it has, and how many rows were changed.
     """
-    said, escaped = _finder(words), _finder([json.dumps(word)[1:-1] for word in words])
+    said, lower = _finder(words), {_escaped(word) for word in words}
     shared, changed = set[str](), []
     for table, record, texts in ((RESULT, "value", ()), (CHANGE, "replaced", ("text", "why"))):
         plain, key = as_stored(table), [column.name for column in table.primary_key]
@@ -179,7 +179,8 @@ def _scrub(database: sql.Connection, mine: set[str], words: list[str]) -> tuple[
             found = row[record] or ""
             shared |= mine.intersection(HASH.findall(found))
             new = {name: said.sub(DELETED, row[name]) for name in texts if row[name]}
-            if escaped.search(found):
+            folded = found.casefold()
+            if any(word in folded for word in lower):  # fast, and often False
                 with contextlib.suppress(ValueError):  # a damaged record stays as it is
                     value = _without(json.loads(found), said)
                     new[record] = json.dumps(value, separators=(",", ":"))
@@ -191,6 +192,13 @@ def _scrub(database: sql.Connection, mine: set[str], words: list[str]) -> tuple[
     for row in database.execute(sql.select(WORK.c.seen)).scalars():
         shared |= mine.intersection(one[3] for one in row)
     return shared, len(changed)
+
+
+def _escaped(word: str) -> str:
+    """A word in lower case as a record has it, or the longest part that it has as it is."""
+    if word.isascii():
+        return json.dumps(word.casefold())[1:-1]
+    return max(re.findall(r"\w+", word.casefold(), re.ASCII), key=len, default="")
 
 
 def _finder(words: list[str]) -> re.Pattern[str]:
