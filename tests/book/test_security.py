@@ -3,6 +3,7 @@ those of the code, and the commands run.
 """
 
 import ast
+import json
 import re
 import shlex
 import subprocess
@@ -10,10 +11,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import tito
+from small_course import make_course
+from some_results import result, save
 
 from tito.grading import setting
+from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.jail import judge, proxy, reader, wire
 from tito.grading.setting import LIMITS, Setting
+from tito.lesson import course
 
 REPOSITORY = Path(__file__).parents[2]
 TESTS = REPOSITORY / "tests" / "tito"
@@ -25,7 +31,7 @@ PROMISES = (
     "What learners see of hidden checks",
 )
 NAMED = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.S | re.M)  # [(language, text)]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.S | re.M)  # (language, text)
 
 
 def promises():
@@ -90,7 +96,7 @@ def smaller(line):
 
 @pytest.mark.slow
 def test_every_command_on_the_page_works_and_prints_what_it_shows():
-    (_, block), (_, shown) = BLOCKS
+    (_, block), (_, shown) = BLOCK.findall(SECTIONS["How it is tested"])
     lines = block.strip().split("\n")
     assert len(lines) == 3
     for line in lines:
@@ -99,3 +105,21 @@ def test_every_command_on_the_page_works_and_prints_what_it_shows():
         )
         assert done.returncode == 0, f"{line}:\n{done.stdout}{done.stderr}"
     assert done.stdout.strip().split("\n")[-1].startswith(shown.removesuffix("...\n"))
+
+
+def test_a_learners_data_are_given_deleted_and_archived_as_the_page_says(tmp_path):
+    root = course.open_root(make_course(tmp_path / "course"))
+    with open_gradebook(root.state / "gradebook.db") as book:
+        for student in ("ada", "bob"):
+            save(book, [result(student)], None, "me")
+    blocks = BLOCK.findall(SECTIONS["Data about learners"])
+    out = ""
+    for line in "".join(text for _, text in blocks).splitlines():
+        line, _, place = line.partition(" > ")
+        out, _ = tito(root, *shlex.split(line)[1:])
+        if place:
+            assert json.loads(out)["stored"]["learner"][0]["student"] == "ada"
+    assert [grade["student"] for grade in json.loads(out)] == ["bob"]
+    with open_gradebook(tmp_path / "archive" / "2026.db", create=False) as copy:
+        assert [learner.student for learner in copy.learners()] == ["bob"]
+    assert len(list((tmp_path / "feedback" / "learners").iterdir())) == 1

@@ -10,7 +10,6 @@ import typer
 
 from tito.cli.app import (
     Json,
-    Lessons,
     Tasks,
     app,
     commands,
@@ -73,36 +72,64 @@ Fast = Annotated[
     bool, typer.Option("--fast", help="Do not run the lessons; the pages have no outputs.")
 ]
 
+Printed = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[LESSON]...",
+        help="With --paper: only these. Default: all lessons, the milestones and the glossary.",
+    ),
+]
+Paper = Annotated[
+    str | None,
+    typer.Option(metavar="a4|letter", help="Print a PDF of this size instead of the site."),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="PATH",
+        help="A new folder, or the folder of an earlier build; the file of a PDF. Default: in "
+        "book/_build.",
+    ),
+]
+
 
 @book_app.command("build")
 def build_book(
+    lessons: Printed = None,
+    paper: Paper = None,
+    output: Output = None,
     fast: Fast = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIR",
-            help="A new folder, or the folder of an earlier build. Default: book/_build/html.",
-        ),
-    ] = None,
 ) -> None:
-    """For authors: build the site. A lesson runs again only when it or an earlier one has changed.
+    """For authors: build the site, or print it as a PDF. A lesson runs again only when it or an
+    earlier one has changed.
 
-    Example: tito book build --output ../site
+    pandoc and typst print the PDF (bin/setup print). It has a table of contents; hints and answers
+    are at the end. Example: tito book build --output ../site
     """
     from tito.book.build import Options, build
     from tito.views import author as views
 
+    course = current_root().whole
+    place = output and current_folder() / output.expanduser()
+    if lessons and not paper:
+        raise UsageError("The site has all lessons.", "Print some of them: --paper a4")
     with progress_bar(True) as report:
-        options = Options(
-            fast=fast,
-            output=output and current_folder() / output.expanduser(),
-            commands=commands(),
-            report=lambda name, done, of: report(f"ran {name}", done, of),
-        )
-        site = build(current_root().whole, options)
-    echo(views.book(site))
+
+        def ran(name: str, done: int, of: int) -> None:
+            report(name if paper else f"ran {name}", done, of)
+
+        site_at = None if paper else place
+        options = Options(fast=fast, output=site_at, commands=commands(), report=ran)
+        if paper:
+            from tito.book import pdf
+
+            chosen = select_lessons(course, lessons, None, False) if lessons else ()
+            words = views.printed_book(pdf.make(course, chosen, paper, place, options))
+        else:
+            words = views.book(build(course, options))
+    echo(words)
 
 
 @book_app.command("serve")
@@ -123,41 +150,3 @@ def serve_book(fast: Fast = False) -> None:
         on_site=lambda site: echo(views.book(site)),
         on_error=complain,
     )
-
-
-@book_app.command("pdf")
-def print_book(
-    lessons: Lessons = None,
-    paper: Annotated[str, typer.Option(metavar="a4|letter", help="The paper size.")] = "a4",
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Path of the PDF. Default: in book/_build, named after the course or the lessons.",
-        ),
-    ] = None,
-    fast: Fast = False,
-) -> None:
-    """For authors: print the book as a PDF, with pandoc and typst.
-
-    It has a table of contents; hints and answers are at the end, with page numbers. Without a
-    lesson: all lessons, the milestones and the glossary.
-
-    Example: tito book pdf --paper letter
-    """
-    from tito.book import pdf
-    from tito.book.build import Options
-    from tito.views import author as views
-
-    course = current_root().whole
-    with progress_bar(True) as report:
-        printed = pdf.make(
-            course,
-            select_lessons(course, lessons, None, False) if lessons else (),
-            paper,
-            output and current_folder() / output.expanduser(),
-            Options(fast=fast, commands=commands(), report=report),
-        )
-    echo(views.printed_book(printed))

@@ -132,7 +132,8 @@ class LessonResult:
     answers    an Answer for each question of the lesson, when there was a file of it
     cells      {exercise: its cells in the file}
     graded_by  the hash of the checks, see `modules.checks_hash`; "" when no judge returned it
-    edition    of the course; tito: its version
+    edition    of the course; commit: as git names it, "-dirty" with changes; tito: its version
+    check_texts  SHA-256 of the list of the checks' texts, see `modules.check_texts`
     """
 
     student: str
@@ -155,7 +156,9 @@ class LessonResult:
     cells: dict[str, list[ExerciseCell]] = field(default_factory=dict)
     graded_by: str = ""
     edition: str = ""
+    commit: str = ""
     tito: str = ""
+    check_texts: str = ""
     code: bytes = field(default=b"", compare=False, repr=False)
 
     @property

@@ -33,7 +33,7 @@ from tito.grading.gradebook.tables import learner_id
 from tito.grading.intake import collect
 from tito.grading.intake.archives import some
 from tito.grading.intake.submission_times import Submitted
-from tito.grading.jail.modules import answers_in
+from tito.grading.jail.modules import answers_in, check_texts
 from tito.grading.result import UNREAD, LessonResult, Unchanged, blank
 from tito.grading.roster import Learner
 from tito.grading.setting import Setting, course_hash, decisive_hash
@@ -66,7 +66,7 @@ class RunOptions:
     submitted         the instructor's times of arrival
     regrade           also what is graded already
     replace_arrivals  replace the times of arrival from earlier runs
-    who               grades, for the history
+    who, why          grades, for the history
     """
 
     jobs: str | int = 1
@@ -77,6 +77,7 @@ class RunOptions:
     regrade: bool = False
     replace_arrivals: bool = False
     who: str = ""
+    why: str = ""
 
 
 @dataclass
@@ -192,6 +193,7 @@ class Run:
     suspects  Tasks during which a judge or a whole run ended: each is tried alone
     running   {future: its Task}
     begun     {place of a Task that was begun and has not ended: how often its judge died}
+    unsaved_checks  {SHA-256 of the list of a lesson's checks: their texts}, until they are saved
     keys      of all results in the gradebook; new_keys: of those that this run saved
     """
 
@@ -207,6 +209,7 @@ class Run:
         self.options, self.on_progress = options, report
         by_name = {entry.name: entry for entry in entries}
         self.lessons = [by_name[name] for name in setting.lessons]
+        self.unsaved_checks = dict(map(check_texts, self.lessons))
         self.course = course_hash(self.lessons, entries)
         self.progress, self.start = Progress(0), time.monotonic()
         self.waiting: deque[Task] = deque()
@@ -319,19 +322,24 @@ class Run:
             for file in files
             if isinstance(file, Unchanged) or file.verdict != "missing"
         }
-        self.book.save(
+        texts = [self.unsaved_checks.get(result.check_texts, {}) for result in results]
+        written = self.book.save(
             Saving(
                 submission.student,
                 submission.name,
                 self.options.who,
+                self.options.why or "graded",
                 results=results,
                 seen=seen,
                 arrivals=arrivals,
                 work=task.work,
+                texts={name: text for one in texts for name, text in one.items()},
                 regrade=self.options.regrade,
                 replace_arrivals=self.options.replace_arrivals,
             )
         )
+        for result in written:
+            self.unsaved_checks.pop(result.check_texts, None)
         for keys in (self.keys, self.new_keys):
             of_student = keys.setdefault(task.student, {})
             for result in results:

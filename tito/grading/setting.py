@@ -11,11 +11,13 @@ A setting for all learners is a policy of the course, in `tito.toml`:
 
 import hashlib
 import json
+import subprocess
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from tito import settings
+from tito.child import run
 from tito.lesson.cells import LARGEST
 from tito.lesson.course import Entry, version
 
@@ -67,6 +69,7 @@ class Setting:
     lessons          their names
     level            of isolation; "": the strongest that works
     earlier_lessons  of BASES
+    commit           of the course, see `commit_of`
     seconds          that a check may take, besides those in which it waits for a processor
     memory           MB that a check may use
     secret           paths that no jail may read
@@ -81,6 +84,24 @@ class Setting:
     memory: int = 1024
     secret: tuple[str, ...] = ()
     limits: Limits = LIMITS
+    commit: str = ""
+
+
+def commit_of(course: Path) -> str:
+    """The commit of a course, as git names it; with "-dirty" where files have changed; "" where
+    there is none.
+    """
+    for words in (
+        ["ls-files", "--error-unmatch", "tito.toml"],  # not the commit of a folder around it
+        ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+    ):
+        try:
+            done = run(["git", "-C", course, *words], 10)
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        if done.returncode:
+            return ""
+    return done.stdout.strip()
 
 
 def submission_seconds(setting: Setting) -> float:

@@ -460,7 +460,7 @@ def test_launch_links_name_the_released_repository(small_course):
 # The commands.
 
 
-@pytest.mark.parametrize("command", ["build", "serve", "pdf"])
+@pytest.mark.parametrize("command", ["build", "serve"])
 def test_help_shows_an_example(small_course, command):
     assert f"Example: tito book {command}" in " ".join(
         run(small_course, "book", command, "--help").stdout.split()

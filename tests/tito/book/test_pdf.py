@@ -139,7 +139,7 @@ def test_what_is_printed(tmp_path):
     root = make_course(tmp_path / "small")
     with (root / "modules/source/01_numbers/numbers_dev.py").open("a", encoding="utf-8") as script:
         script.write(SECTION + MANY)
-    said = run_process(root, "book", "pdf", "-o", "../book.pdf", "--paper", "letter")
+    said = run_process(root, "book", "build", "-o", "../book.pdf", "--paper", "letter")
     assert said.returncode == 0, said.stderr
     reader = PdfReader(tmp_path / "book.pdf")
     assert f"{len(reader.pages)} pages of letter" in said.stdout

@@ -42,7 +42,6 @@ def run(seed=0):
 ELSEWHERE = {  # they run until they are stopped, or need a browser, and have tests for that
     "tito watch": "tests/tito/learn/test_watch.py",
     "tito book serve": "tests/tito/book/test_build.py",
-    "tito book pdf": "tests/tito/book/test_pdf.py",
     "tito gradebook page": "tests/tito/grading/page/test_browser.py",
 }
 
@@ -107,6 +106,7 @@ INSTRUCTOR = {
         "gradebook set ada numbers --points 3 --why asked",
         "4 -> 3  the lesson set to 3",
     ),
+    "tito gradebook copy": ("graded", [], "gradebook copy ../copy.db", "result 1"),
     "tito gradebook roster": ("graded", [], "gradebook roster ../roster.csv", "1 learner"),
 }
 AUTHOR = {

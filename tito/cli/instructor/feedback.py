@@ -39,7 +39,6 @@ Everyone = Annotated[
         "--everyone", help="Include pages that have not changed since the last zip or table."
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing zip or table.")]
 NAMED = 5  # learners whose page changed
 
 
@@ -64,7 +63,6 @@ def feedback(
     mail: MailTable = None,
     submissions: Download = None,
     everyone: Everyone = False,
-    force: Force = False,
     section: SectionOption = None,
     **zips: Path | None,
 ) -> None:
@@ -76,7 +74,7 @@ def feedback(
     Example: tito feedback feedback --moodle feedback.zip
     """
     from tito import views as general
-    from tito.grading.gradebook import deliver, enrollment, exports, views
+    from tito.grading.gradebook import deliver, enrollment, exports, learner_data, views
     from tito.grading.gradebook import feedback as pages
     from tito.grading.intake.collect import entry_numbers, find_submissions
     from tito.safe_text import plain
@@ -85,7 +83,7 @@ def feedback(
     place = current_folder() / folder.expanduser()
     options = {**zips, deliver.MAIL: mail}
     targets = {kind: current_folder() / path.expanduser() for kind, path in options.items() if path}
-    exports.refuse(list(targets.values()), force)
+    exports.refuse(list(targets.values()), force=None)
     for kind in targets.keys() & having("from_download"):
         if not submissions:
             raise UsageError(
@@ -101,6 +99,7 @@ def feedback(
             for learner, grades in book.by_learner(section=section)
         )
         learners, changed = pages.write(place, graded, course.name)
+        gone = learner_data.remove_pages(book, place)
         roster, absent = enrollment.learners(book)
     if not learners:
         raise UsageError("No learner is in this gradebook.", "First: tito grade SUBMISSIONS")
@@ -118,6 +117,8 @@ def feedback(
         f"{general.count(len(new), 'page')} new or changed{names}. Give each "
         "learner only their own page."
     )
+    if gone:
+        echo(f"{general.count(gone, 'page')} of deleted learners removed.")
     if targets:
         for words in views.left_out(absent):
             warn(words)

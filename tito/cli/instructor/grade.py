@@ -70,6 +70,10 @@ Regrade = Annotated[
         "times.",
     ),
 ]
+Why = Annotated[
+    str,
+    typer.Option(metavar="TEXT", help="The reason for this run, saved in the history."),
+]
 DryRun = Annotated[
     bool,
     typer.Option(
@@ -104,6 +108,7 @@ class Request:
     submitted: str | None
     students: list[str] | None
     regrade: bool
+    why: str
     dry_run: bool
     jobs: str | None
     json: bool
@@ -118,6 +123,7 @@ def grade(
     submitted: SubmittedOption = None,
     students: Students = None,
     regrade: Regrade = False,
+    why: Why = "",
     dry_run: DryRun = False,
     jobs: Jobs = None,
     isolation: Isolation = None,
@@ -140,7 +146,7 @@ def grade(
     grade_requested(
         course,
         WORKERS.begin(setting_of(course, entries, isolation, submissions)),
-        Request(submissions, section, submitted, students, regrade, dry_run, jobs, json),
+        Request(submissions, section, submitted, students, regrade, why, dry_run, jobs, json),
     )
 
 
@@ -191,6 +197,7 @@ def run_options(book: "Gradebook", request: Request) -> "RunOptions":
         regrade=request.regrade,
         replace_arrivals=request.regrade and request.submitted is not None,
         who=author_name(),
+        why=request.why,
     )
 
 
@@ -243,7 +250,7 @@ def setting_of(
     root: "Root", entries: list["Entry"], isolation: str | None, submissions: Path | None
 ) -> "Setting":
     """The Setting of a run, from the course's policies and the options."""
-    from tito.grading.setting import Setting
+    from tito.grading.setting import Setting, commit_of
 
     policies = root.tables.get("grading", {})
     secret = [
@@ -261,6 +268,7 @@ def setting_of(
         float(policies.get("check_seconds", Setting.seconds)),
         int(policies.get("memory_mb", Setting.memory)),
         tuple(str(path) for path in secret if path.exists()),
+        commit=commit_of(root.path),
     )
 
 

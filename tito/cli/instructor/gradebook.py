@@ -12,6 +12,7 @@ import typer
 from tito.cli.app import (
     Json,
     app,
+    ask_line,
     current_folder,
     current_root,
     echo,
@@ -25,6 +26,7 @@ from tito.cli.instructor.options import (
     SectionOption,
     author_name,
     current_course,
+    ended_as_by_ctrl_c,
     gradebook_of,
     lesson_name,
     section_of,
@@ -120,14 +122,26 @@ WholeClass = Annotated[
 Remove = Annotated[
     list[str] | None, typer.Option(metavar="ID", help="This learner has left. The grades are kept.")
 ]
-Restore = Annotated[list[str] | None, typer.Option(metavar="ID", help="This learner is back.")]
+Restore = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ID", help="This learner is back; or the OLD of a --merge, taken back."),
+]
 Merge = Annotated[
     tuple[str, str] | None,
     typer.Option(
         metavar="OLD ID",
-        help="Two ids of one learner: the work of OLD now counts for ID, also in later runs.",
+        help="Two ids of one learner: the work of OLD now counts for ID, also in later runs. Shows "
+        "which grades change, and asks.",
     ),
 ]
+Delete = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID",
+        help="Delete this learner, with grades, work and history. Asks for the id once more.",
+    ),
+]
+Sure = Annotated[bool, typer.Option("--yes", help="Do not ask, for --merge and --delete.")]
 Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"{joined(formats())}.")]
 Output = Annotated[
     Path | None,
@@ -173,7 +187,8 @@ def gradebook_show(
 ) -> None:
     """Show the grades of the class, of a learner or of a lesson.
 
-    With a learner and a lesson, it shows every check.
+    With a learner and a lesson, it shows every check; with --json also their texts. With a learner
+    and --json, it shows everything that is stored about them.
     Example: tito gradebook show --student ada --lesson tensor
     """
     from tito.grading.gradebook import enrollment
@@ -195,14 +210,18 @@ def gradebook_show(
 def show_grades(
     book: "Gradebook", student: str | None, lesson: str | None, section: str | None, json: bool
 ) -> None:
-    from tito.grading.gradebook import answers, exports, views
+    from tito.grading.gradebook import answers, exports, learner_data, views
 
     is_empty = exports.Selection(book).is_empty
+    if json and student and not lesson:
+        counting = list(answers.grades_as_json(book, book.grades(student)))
+        echo_json({"grades": counting, "stored": learner_data.stored(book, student)})
+        return
     if json:
         echo_json_list(
             value | {"exported": None if is_empty(grade) else value["points"]}
             for grade in book.grades(student, lesson, section)
-            for value in answers.grades_as_json(book, [grade])
+            for value in answers.grades_as_json(book, [grade], checks=bool(student and lesson))
         )
         return
     lessons = book.lessons()
@@ -216,7 +235,8 @@ def show_grades(
         return
     echo(views.grade_table(grades, is_empty, notes=bool(student)))
     if student:
-        echo(*(views.grade_checks(grade) for grade in grades if lesson))
+        for grade in grades if lesson else ():
+            echo(views.grade_checks(grade), views.graded_by(grade))
         echo(*(views.comment_line(comment) for learner, _ in rows for comment in learner.comments))
 
 
@@ -283,7 +303,6 @@ def gradebook_set(
     why: Why = "",
     table: FromTable = None,
     yes: Yes = False,
-    json: Json = False,
 ) -> None:
     """Set points, extend a deadline or write a comment, for one learner or for many from a table.
 
@@ -309,24 +328,19 @@ def gradebook_set(
         path = table and current_folder() / table.expanduser()
         how = name_of, why, book.rules.zone
         changes = read_changes(path, *how) if path else requested(cells, *how)
-        make_changes(book, changes, preview=bool(table) and not yes, json=json)
+        make_changes(book, changes, preview=bool(table) and not yes)
 
 
-def make_changes(
-    book: "Gradebook", changes: "list[RequestedChange]", preview: bool, json: bool
-) -> None:
+def make_changes(book: "Gradebook", changes: "list[RequestedChange]", preview: bool) -> None:
     """Make the changes, or only preview them, and show the results."""
     from tito.grading.gradebook import enrollment, views
     from tito.grading.gradebook.changes import apply_changes
 
     changes = enrollment.with_ids(book, changes)
     outcomes, due = apply_changes(book, changes, author_name(), preview), book.rules.due
-    if json:
-        echo_json([outcome.as_json() for outcome in outcomes])
-    else:
-        echo(views.changes(outcomes))
-        if preview:
-            echo("Nothing was written. To make these changes, run the command again with --yes.")
+    echo(views.changes(outcomes))
+    if preview:
+        echo("Nothing was written. To make these changes, run the command again with --yes.")
     for lesson in {change.lesson for change in changes if change.extension}:
         if not due or lesson and lesson not in due:
             words = f"{lesson} has no due date" if lesson else "no lesson has a due date"
@@ -341,37 +355,81 @@ def gradebook_roster(
     remove: Remove = None,
     restore: Restore = None,
     merge: Merge = None,
+    delete: Delete = None,
+    yes: Sure = False,
     json: Json = False,
 ) -> None:
     """Set who is in the class: read a roster, remove learners, or merge two ids of a learner.
 
     Do this before you grade, and when the class changes. Example: tito gradebook roster class.csv
     """
-    from tito.grading.gradebook import enrollment, views
+    from tito.grading.gradebook import enrollment
 
-    changes = [bool(csv), bool(remove), bool(restore), bool(merge)].count(True)
+    changes = [bool(one) for one in (csv, remove, restore, merge, delete)].count(True)
     if changes > 1:
-        raise UsageError("Only one at a time.", "Give a CSV, --remove, --restore or --merge.")
+        raise UsageError("Only one at a time.", "Give a CSV or one option.")
     course, who = current_root(), author_name() if changes else ""
     with gradebook_of(course, create=bool(csv), reads=not changes) as book:
         if csv:
             enrolled = enrollment.enroll(book, current_folder() / csv, who, id_column, whole_class)
+            tell_points_lost(book)
+            show_enrollment(enrolled, csv, whole_class, json)
+            return
         for student in remove or ():
             enrollment.leave(book, student, who, "left the class")
         for student in restore or ():
             enrollment.come_back(book, student, who, "came back")
         if merge:
-            enrollment.merge(book, *merge, who, "two ids")
-        tell_points_lost(book)
-        learners = book.learners()
-    if csv:
-        show_enrollment(enrolled, csv, whole_class, json)
-    elif json:
+            merge_learners(book, *merge, who, yes)
+        if delete:
+            delete_learner(book, delete, who, yes)
+        else:
+            tell_points_lost(book)
+            show_members(book, {*(remove or ()), *(restore or ()), *(merge or ())}, json)
+
+
+def show_members(book: "Gradebook", named: set[str], json: bool) -> None:
+    """named: ids of the only learners; or, empty, all."""
+    from tito.grading.gradebook import learner_data, views
+    from tito.views import count
+
+    learners = [one for one in book.learners() if not named or one.student in named]
+    if json:
         shown = ("student", "name", "columns", "state")  # no secret: assistants may get the list
         echo_json([{key: getattr(learner, key) for key in shown} for learner in learners])
-    else:
-        named = {*(remove or ()), *(restore or ()), *(merge or ())}
-        echo(views.roster(learner for learner in learners if not named or learner.student in named))
+        return
+    echo(views.roster(learners))
+    days = [day for day in learner_data.deleted(book).values() if day != learner_data.MERGED]
+    if not named and (gone := len(days)):
+        echo(f"{count(gone, 'learner')} {'was' if gone == 1 else 'were'} deleted.")
+
+
+def merge_learners(book: "Gradebook", old: str, into: str, who: str, yes: bool) -> None:
+    """Show what each of two ids has, ask, and merge them."""
+    from tito.grading.gradebook import merging, views
+    from tito.safe_text import plain
+
+    echo(views.merge(merging.merge(book, old, into, who, "two ids", preview=True)))
+    if not yes and ask_line(f"Are both one learner? Then type {plain(into)}: ") != into:
+        raise UsageError("Nothing was merged.", "Type the id that stays, or add --yes.")
+    merging.merge(book, old, into, who, "two ids")
+    echo(f"Taken back by: tito gradebook roster --restore {plain(old)}")
+
+
+def delete_learner(book: "Gradebook", student: str, who: str, yes: bool) -> None:
+    """Show what is stored about a learner, ask, and delete it."""
+    from tito.grading.gradebook import learner_data, views
+    from tito.safe_text import plain
+
+    echo(*views.deletion(learner_data.delete(book, student, who, preview=True)))
+    if not yes and ask_line(f"To delete this for ever, type the id {plain(student)}: ") != student:
+        raise UsageError("Nothing was deleted.", "Type the id as it is, or add --yes.")
+    learner_data.delete(book, student, who)
+    echo(
+        f"{plain(student)} is deleted from the gradebook. Run `tito feedback DIR` to delete the "
+        "page there. Delete yourself: the submissions, backups, exported tables, zips and what "
+        "was sent."
+    )
 
 
 def show_enrollment(enrolled: "Enrollment", csv: Path, whole_class: bool, json: bool) -> None:
@@ -390,6 +448,27 @@ def show_enrollment(enrolled: "Enrollment", csv: Path, whole_class: bool, json: 
     )
     for words in views.enrollment(enrolled, whole_class):
         echo(plain(words, 1000))
+
+
+@gradebook_app.command("copy", rich_help_panel=MEMBERS)
+def gradebook_copy(
+    target: Annotated[
+        str, typer.Argument(metavar="FILE_OR_URL", help="A new file, or an empty database.")
+    ],
+) -> None:
+    """Copy the gradebook into a file or database: a backup, an archive, or a move to PostgreSQL.
+
+    The copy is complete or not there: rows and their hashes are compared. Others may go on writing.
+    Example: tito gradebook copy ../archive/2026.db
+    """
+    from tito.grading.gradebook import copying
+    from tito.grading.gradebook.database import display_url
+
+    where = target if "://" in target else current_folder() / Path(target).expanduser()
+    with gradebook_of(current_root(), create=False, reads=True) as book, ended_as_by_ctrl_c():
+        rows = copying.copy(book.engine, where)
+    what = ", ".join(f"{name} {number}" for name, number in rows.items() if number)
+    echo(f"{display_url(where)} is a copy, compared row by row: {what}.")
 
 
 @gradebook_app.command("export", rich_help_panel=DAILY)

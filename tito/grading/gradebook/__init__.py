@@ -8,10 +8,13 @@ Storage:
 
 tables.py      the tables
 database.py    connections, transactions, the version of the schema
+copying.py     copy a gradebook into another database
 run_lock.py    the lock that allows only one run at a time
 learners.py    rows of learners: find, lock and save them
 enrollment.py  who is in the class: rosters, who left, merged ids, strangers
+merging.py     two ids of one learner become one, and two again
 class_lists.py the list of a class as a system of `lms/` writes it, or your own
+learner_data.py  everything about a learner: show it, delete it
 result_store.py  the results of a submission
 history.py     an entry for each change of a grade
 instructions.py  overrides, comments and extensions that follow from the history

@@ -6,11 +6,11 @@ unchanged keeps its points. A changed answer has to be judged again, and the ear
 shown next to it.
 """
 
+import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tito.grading.gradebook.database import split_rows, transaction
 from tito.grading.gradebook.grade import (
     EMPTY,
     JUDGED,
@@ -20,7 +20,7 @@ from tito.grading.gradebook.grade import (
     GradedAnswer,
 )
 from tito.grading.gradebook.gradebook import Gradebook
-from tito.grading.gradebook.tables import LEFT, TEXT, sql
+from tito.grading.gradebook.tables import LEFT
 
 Sections = str | Collection[str] | None  # only learners of this section, or of one of these
 
@@ -102,7 +102,7 @@ def learner_answers(
         for answer in grade.answers
         if answer.question == question
     ]
-    texts = answer_texts(book, [answer.answer.sha256 for _, answer, _ in found])
+    texts = book.texts([answer.answer.sha256 for _, answer, _ in found])
     return [LearnerAnswer(*one, texts.get(one[1].answer.sha256, "")) for one in found]
 
 
@@ -114,22 +114,25 @@ def _counting_grades(
             yield from ((learner, grade) for grade in grades)
 
 
-def answer_texts(book: Gradebook, hashes: Iterable[str]) -> dict[str, str]:
-    """{SHA-256: text} of these answers."""
-    wanted = sorted({sha256 for sha256 in hashes if sha256})
-    texts: dict[str, str] = {}
-    with transaction(book.engine) as database:
-        for start in range(0, len(wanted), 500):
-            query = sql.select(TEXT).where(TEXT.c.sha256.in_(wanted[start : start + 500]))
-            texts |= {row.sha256: row.data for row in split_rows(database, query, TEXT)[0]}
-    return texts
-
-
-def grades_as_json(book: Gradebook, grades: Iterable[Grade]) -> Iterator[dict[str, Any]]:
-    """Grades for programs. Each answer comes with its text."""
+def grades_as_json(
+    book: Gradebook, grades: Iterable[Grade], checks: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Grades for programs. Each answer comes with its text. checks: so does each check."""
     for grade in grades:
         value = grade.as_json()
-        texts = answer_texts(book, [answer["sha256"] for answer in value["answers"]])
+        texts = book.texts([answer["sha256"] for answer in value["answers"]])
         for answer in value["answers"]:
             answer["text"] = texts.get(answer["sha256"], "")
-        yield value
+        yield with_checks(book, value) if checks else value
+
+
+def with_checks(book: Gradebook, value: dict[str, Any]) -> dict[str, Any]:
+    """A grade for programs, with `sha256` and `text` of each check as it graded, and of what they
+    share; "" where the gradebook does not know them.
+    """
+    listed = json.loads(book.code(value["check_texts"]) or "{}")
+    texts = book.texts(listed.values())
+    found = {name: {"sha256": sha256, "text": texts[sha256]} for name, sha256 in listed.items()}
+    none = {"sha256": "", "text": ""}
+    checks = [check | found.get(check["id"], none) for check in value["checks"]]
+    return value | {"checks": checks, "checks_share": found.get("", none)}

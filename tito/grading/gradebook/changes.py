@@ -13,7 +13,6 @@ from decimal import Decimal
 from typing import Any
 
 from tito.errors import TitoError, UsageError, suggest
-from tito.grading.gradebook import late
 from tito.grading.gradebook.database import read, write
 from tito.grading.gradebook.grade import EMPTY, Comment, Grade, GradedAnswer
 from tito.grading.gradebook.gradebook import Gradebook
@@ -44,17 +43,6 @@ class ChangeOutcome:
     name: str = ""
     old: Decimal | None = None
     new: Decimal | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        change, number = self.change, late.plain_number
-        return {
-            "student": change.student,
-            "lesson": change.lesson,
-            "kind": change.kind,
-            "is_new": self.is_new,
-            "old": None if self.old is None else number(self.old),
-            "new": None if self.new is None else number(self.new),
-        }
 
 
 def apply_changes(

@@ -49,7 +49,7 @@ def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iter
     does not exist is empty. Raises the same errors as `gradebook.open_gradebook`.
     """
     url = _url(where)
-    path = Path(url.database) if url.drivername.startswith("sqlite") and url.database else None
+    path = _path_of(url)
     is_there = not path or path.exists()
     if not (is_there or create):
         raise _missing(url)
@@ -66,6 +66,31 @@ def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iter
         yield engine
     finally:
         engine.dispose()
+
+
+@contextmanager
+def begin_empty(where: str | Path) -> Iterator[sql.Connection]:
+    """A transaction in the empty database at `where`, as `transaction`. A file is made, and taken
+    away again if the block fails.
+
+    Raises UsageError if something is in the database.
+    """
+    url = _url(where)
+    path = _path_of(url)
+    is_new, engine = path is not None and not path.exists() and _make_file(path), _engine(url)
+    try:
+        if _has_tables(engine):
+            raise UsageError(
+                f"{display_url(url)} is a gradebook already; it was not changed.",
+                "Name a new file, or an empty database.",
+            )
+        with transaction(engine, WRITING) as database:
+            yield database
+        is_new = False
+    finally:
+        engine.dispose()
+        if path and is_new:
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -194,6 +219,17 @@ def write(
     raise AssertionError("the last attempt returned or raised")
 
 
+def erase_remains(engine: sql.Engine) -> None:
+    """Write a database anew, without what it keeps of rows that were deleted before."""
+    commands = ["VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"]
+    if engine.dialect.name == "postgresql":
+        engine = engine.execution_options(isolation_level="AUTOCOMMIT")
+        commands = [f"VACUUM FULL {', '.join(TABLES.tables)}"]
+    with transaction(engine, begin="") as database:
+        for command in commands:
+            database.exec_driver_sql(command)
+
+
 def display_url(url: sql.URL | str | Path) -> str:
     """The database, safe to print: the path of a file, or the URL without its password and its
     arguments, which may be another one.
@@ -225,6 +261,10 @@ def _url(where: str | Path) -> sql.URL:
         return sql.make_url(where)
     except (sql.exc.ArgumentError, ValueError):
         raise _unreadable() from None
+
+
+def _path_of(url: sql.URL) -> Path | None:
+    return Path(url.database) if url.drivername.startswith("sqlite") and url.database else None
 
 
 def _make_file(path: Path) -> bool:
@@ -285,6 +325,7 @@ def _prepare_sqlite(engine: sql.Engine) -> None:
         # Transactions begin at our BEGIN, and include changes of the schema.
         connection.isolation_level = None
         connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA secure_delete=ON")  # overwrite what is deleted
         # text that is not UTF-8 is a damaged value of its row, not an error of the whole query
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
 

@@ -8,7 +8,7 @@ the class. The file `RECORD` in the folder of the pages saves what was delivered
 import hashlib
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -88,6 +88,16 @@ def _record(folder: Path) -> dict[str, dict[str, str]]:
         return {kind: sent for kind, sent in record.items() if isinstance(sent, dict)}
     except (OSError, ValueError, AttributeError):
         return {}  # then all are new: better twice than not at all
+
+
+def forget(folder: Path, students: Collection[str]) -> None:
+    """Keep of the record of deliveries only these learners."""
+    if (folder / RECORD).exists():
+        record = {
+            kind: {student: digest for student, digest in sent.items() if student in students}
+            for kind, sent in _record(folder).items()
+        }
+        files.write_private(folder / RECORD, json.dumps(record, indent=1))
 
 
 def _zip(chosen: list[tuple[str, FeedbackPage]]) -> bytes:

@@ -9,17 +9,14 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from tito.errors import UsageError
-from tito.grading.gradebook import class_lists
-from tito.grading.gradebook.counting import arrival_of
+from tito.grading.gradebook import class_lists, merging
 from tito.grading.gradebook.database import read, sound_rows, transaction, write
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import PointsChange, add_change
-from tito.grading.gradebook.learners import LearnerRow, lock_learner, remember_learner
+from tito.grading.gradebook.learners import lock_learner, merged_into, remember_learner
 from tito.grading.gradebook.requested_changes import RequestedChange
-from tito.grading.gradebook.result_store import time_columns
 from tito.grading.gradebook.tables import (
     ALIAS,
     CHANGE,
@@ -31,7 +28,6 @@ from tito.grading.gradebook.tables import (
     SECRET,
     SETTING,
     STRANGER,
-    WORK,
     learner_id,
     sql,
 )
@@ -46,7 +42,7 @@ from tito.grading.roster import (
     learner_of,
     shown,
 )
-from tito.grading.submission import Submission, merged
+from tito.grading.submission import Submission
 
 SUFFIX = re.compile(r"\.(zip|py|ipynb)$")  # of an entry, in the name of a stranger
 MERGED = "merged_{}_id"  # the column of a Learner that holds an id merged into theirs
@@ -174,7 +170,9 @@ def _claim_strangers(
         owner = learner_id(roster.learners[next(iter(named))].student)
         keys = map(learner_id, entry_keys(stem))
         _keep_owners(database, dict.fromkeys(keys, (owner, True)))
-        moved += _merge(book, database, stranger, owner, who, "their owner is known now")
+        moved += merging.join(
+            book, database, stranger, owner, who, "their owner is known now"
+        ).moved
         theirs[stranger] = owner
     return moved, theirs
 
@@ -340,109 +338,19 @@ def leave(book: Gradebook, student: str, who: str, why: str) -> None:
 
 
 def come_back(book: Gradebook, student: str, who: str, why: str) -> None:
-    """A learner who had left comes back to the class."""
-
-    def work(database: sql.Connection) -> None:
-        learner = lock_learner(database, student, who, why).student
-        _set_state(database, [learner], None)
-        add_change(database, learner, None, "returned", who, why=why)
-
-    write(book.engine, work)
-
-
-def merge(book: Gradebook, old: str, into: str, who: str, why: str) -> None:
-    """Merge two ids of one learner. Everything about `old` moves to `into`, and so will later
-    submissions under `old`.
-
-    If both have submissions of a lesson, the policy of the course decides which counts. Grades that
-    fall are in `book.points_lost`.
+    """A learner who had left comes back to the class. An id that was merged into another is a
+    learner again, see `merging.split`.
     """
 
     def work(database: sql.Connection) -> list[PointsChange]:
-        first, second = (
-            lock_learner(database, student_id, who, why).student for student_id in (old, into)
-        )
-        if first == second:
-            raise UsageError(f"{old} and {into} are one learner already.", "Name two ids.")
-        moved = _merge(book, database, first, second, who, why)
-        database.execute(sql.insert(ALIAS).values(alias=first, student=second))
-        return moved
+        if merged_into(database, learner_id(student)):
+            return merging.split(book, database, learner_id(student), who)
+        learner = lock_learner(database, student, who, why).student
+        _set_state(database, [learner], None)
+        add_change(database, learner, None, "returned", who, why=why)
+        return []
 
     book.note_points(write(book.engine, work))
-
-
-def _merge(
-    book: Gradebook, database: sql.Connection, old: str, into: str, who: str, why: str
-) -> list[PointsChange]:
-    """Move everything about `old` to `into`. Returns the grades that changed."""
-    query = sql.select(LEARNER).where(LEARNER.c.student.in_((old, into)))
-    rows = {row.student: LearnerRow(*row) for row in database.execute(query)}
-    theirs, ours = rows[old], rows[into]
-    before = book.grades_within(database, into)
-    for table in (CHANGE, ALIAS, ENTRY):
-        database.execute(sql.update(table).filter_by(student=old).values(student=into))
-    lessons = _move_results(database, old, into)
-    columns = theirs.columns | {name: text for name, text in ours.columns.items() if text}
-    names: dict[str, Any] = {"name": ours.name or theirs.name, "columns": columns}
-    if ours.state == STRANGER:  # the roster has them, under the other id
-        names["state"] = theirs.state
-    database.execute(sql.update(LEARNER).filter_by(student=into).values(names))
-    text, after, moved = f"{old} is {into}", book.grades_within(database, into), []
-    for lesson in lessons:
-        was, now = before.get(lesson), after[lesson]
-        points = {"old_points": was and was.before_late, "new_points": now.before_late}
-        add_change(database, into, lesson, "merged", who, why=why, text=text, **points)
-        if was and was.points != now.points:
-            moved.append(PointsChange(into, now.name, lesson, was.points, now.points, text))
-    if not lessons:
-        add_change(database, into, None, "merged", who, why=why, text=text)
-    for table in (WORK, LEARNER):
-        database.execute(sql.delete(table).filter_by(student=old))
-    return moved
-
-
-def _move_results(database: sql.Connection, old: str, into: str) -> list[str]:
-    """Move the results of `old` to `into`. If both have one with the same key, the one with more
-    points stays; of the same file graded by other checks, the newer one. It gets the merged
-    arrival. Returns the lessons.
-    """
-    query = sql.select(RESULT).where(RESULT.c.student.in_((old, into)))
-    results: dict[str, dict[tuple[str, str], Any]] = {old: {}, into: {}}
-    for row in database.execute(query.order_by(RESULT.c.number)):
-        results[row.student][row.lesson, row.key] = row
-    for place, row in results[old].items():
-        best, times = row, {}
-        if same := results[into].get(place) or _graded_otherwise(row, results[into].values()):
-            is_same = same.key == row.key
-            best = max(same, row, key=lambda one: one.value["points"] if is_same else one.graded)
-            times = time_columns(merged(arrival_of(same), arrival_of(row)))
-            worst = row if best is same else same
-            database.execute(sql.delete(RESULT).where(*_is_row(worst)))
-        values = {"student": into, "value": best.value | {"student": into}} | times
-        database.execute(sql.update(RESULT).where(*_is_row(best)).values(values))
-    return list(dict.fromkeys(lesson for lesson, _ in results[old]))
-
-
-def _graded_otherwise(row: Any, others: Iterable[Any]) -> Any:
-    """The row of the same file of the same lesson, graded by other checks or limits, or None."""
-
-    def setting(one: Any) -> str:
-        return str(one.key.partition(".")[2])
-
-    return next(
-        (
-            other
-            for other in others
-            if row.sha256
-            and (other.lesson, other.sha256) == (row.lesson, row.sha256)
-            and setting(other) != setting(row)
-        ),
-        None,
-    )
-
-
-def _is_row(row: Any) -> list[sql.ColumnElement[bool]]:
-    return [RESULT.c[name] == getattr(row, name) for name in ("student", "lesson", "key")]
 
 
 def _leave(database: sql.Connection, student: str, who: str, why: str) -> None:

@@ -278,16 +278,17 @@ def write_tree(folder: Path, tree: Iterable[tuple[str, str]], force: bool = Fals
     return number
 
 
-def refuse(paths: list[Path], force: bool) -> None:
-    """Raise UsageError when one of these is a folder, or is there and `force` is not set."""
+def refuse(paths: list[Path], force: bool | None) -> None:
+    """Raise UsageError when one of these is a folder, or is there and `force` is not set;
+    None where it cannot be.
+    """
     for path in paths:
         if path.is_dir():
             raise UsageError(f"{path} is a folder.", "Name a file.")
         if path.exists() and not force:
-            raise _is_there(path)
+            raise _is_there(path, force is None)
 
 
-def _is_there(path: Path) -> UsageError:
-    return UsageError(
-        f"{path} is there already.", "Name another file, or overwrite it with --force."
-    )
+def _is_there(path: Path, stays: bool = False) -> UsageError:
+    remedy = "delete it" if stays else "overwrite it with --force"
+    return UsageError(f"{path} is there already.", f"Name another file, or {remedy}.")

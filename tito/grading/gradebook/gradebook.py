@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tito.grading.gradebook import late
+from tito.grading.gradebook import copying, late
 from tito.grading.gradebook.counting import counting_grade
 from tito.grading.gradebook.database import (
     WRITING,
@@ -93,9 +93,7 @@ class Gradebook:
             with transaction(self.engine) as database, transaction(engine, WRITING) as target:
                 target.execute(sql.delete(SETTING))
                 for table in tables:
-                    rows = database.execute(sql.select(table)).mappings()
-                    while some := rows.fetchmany(PAGE):
-                        target.execute(sql.insert(table), [dict(row) for row in some])
+                    copying.copy_rows(database, target, table)
             yield Gradebook(engine, self.rules)
 
     # What grading reads and writes
@@ -319,10 +317,19 @@ class Gradebook:
         return write(self.engine, work)
 
     def code(self, sha256: str) -> str | None:
-        """The text of a graded lesson file, by its SHA-256; None if it could not be read."""
+        """The text with this SHA-256, such as a graded lesson file; None if it was not kept."""
         with transaction(self.engine) as database:
-            data = database.execute(sql.select(TEXT.c.data).filter_by(sha256=sha256)).scalar()
-        return data
+            return database.execute(sql.select(TEXT.c.data).filter_by(sha256=sha256)).scalar()
+
+    def texts(self, hashes: Iterable[str]) -> dict[str, str]:
+        """{SHA-256: text} of those of these texts that the gradebook has."""
+        wanted = sorted({sha256 for sha256 in hashes if sha256})
+        texts: dict[str, str] = {}
+        with transaction(self.engine) as database:
+            for start in range(0, len(wanted), PAGE):
+                query = sql.select(TEXT).where(TEXT.c.sha256.in_(wanted[start : start + PAGE]))
+                texts |= {row.sha256: row.data for row in split_rows(database, query, TEXT)[0]}
+        return texts
 
 
 def _member_of(row: LearnerRow, instructions: Instructions | None = None) -> ClassMember:

@@ -29,7 +29,8 @@ class Change:
                 of a comment, its exercise or question; or None
     kind        "graded", "regraded" (the same submission and checks once more), "arrived" (another
                 submission counts, or it costs something else, since more is known of when it came),
-                "override", "comment", "extension"; "left", "returned" or "merged", of a learner;
+                "override", "comment", "extension"; "left", "returned", "merged" or "split" (a
+                merge that was taken back), of a learner;
                 "rubric", of an older gradebook: a change for all answers to a question
     when        with time zone, UTC
     old_points  of the lesson, before the late rules; None when there were none

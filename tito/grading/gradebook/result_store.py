@@ -83,6 +83,7 @@ class Saving:
               counts: handing in a workspace again makes no lesson late that was in it
     work      the hash of the submission and of everything that decides its results, or None
     regrade   also replace a result of the same key; without it, such a result is left as it is
+    texts     {SHA-256: text} of the checks that made the results, where the book may lack them
     replace_arrivals  forget what earlier runs knew of the arrival of these files
     """
 
@@ -94,6 +95,7 @@ class Saving:
     seen: list[Unchanged] = field(default_factory=list)
     arrivals: dict[str, Arrived] = field(default_factory=dict)
     work: str | None = None
+    texts: dict[str, str] = field(default_factory=dict)
     regrade: bool = False
     replace_arrivals: bool = False
 
@@ -140,7 +142,7 @@ def save(
     old = _counting(learner, before, instructions, rules)
     new = _counting(learner, after, instructions, rules)
     _write_rows(database, student, before, after)
-    _write_texts(database, [replacement.result for replacement in written.values()])
+    _write_texts(database, [replacement.result for replacement in written.values()], saving.texts)
     moved, entries = [], []
     for lesson, grade in new.items():
         was = old.get(lesson)
@@ -253,9 +255,12 @@ def _write_rows(
         database.execute(sql.insert(RESULT), rows)
 
 
-def _write_texts(database: sql.Connection, results: list[LessonResult]) -> None:
-    """Save the graded files and the free answers of these results, each text once."""
-    texts = {result.sha256: result.code for result in results if result.sha256 and result.code}
+def _write_texts(
+    database: sql.Connection, results: list[LessonResult], checks: dict[str, str]
+) -> None:
+    """Save the graded files and the free answers of these results, and checks, each text once."""
+    texts = {name: packed(text) for name, text in checks.items()}
+    texts |= {result.sha256: result.code for result in results if result.sha256 and result.code}
     for answer in [answer for result in results for answer in result.answers if answer.text]:
         texts[answer.sha256] = packed(clean(answer.text))
     if texts:

@@ -7,11 +7,13 @@ entry     whose the entries of submissions are: what one run learned from a clas
 result    the result and the arrival of each file that a learner handed in for a lesson; which of
           them counts is decided when grades are read. A row without `sha256` is for a lesson that
           was not handed in, or for a submission that could not be read at all
-change    the history: an entry for each change of a grade, comment or extension, never edited.
-          Overrides, comments and extensions are read from it, so it cannot contradict the grades.
-          A judgement of an answer is an override. The entry of a regrade contains the replaced
-          result. Points are without late penalties
-text      graded lesson files and free answers, by SHA-256, so that equal files need one row
+change    the history: an entry for each change of a grade, comment or extension, never edited
+          except that a deleted learner's name is taken out. Overrides, comments and extensions
+          are read from it, so it cannot contradict the grades. A judgement of an answer is an
+          override. The entry of a regrade contains the replaced result, that of a merge what both
+          ids had (`merging.py`). Points are without late penalties
+text      graded lesson files, free answers and the checks that graded them, by SHA-256, so
+          that equal texts need one row
 work      the graded submissions, by the hash of the submission and everything else that its results
           depend on, with these results: such a submission is not graded again
 begun     the submissions that the run which grades now, or was killed, has begun: `run_lock.py`

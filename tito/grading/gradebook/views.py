@@ -18,6 +18,7 @@ from tito.grading.gradebook.exports import Selection
 from tito.grading.gradebook.grade import ClassMember, Comment, Grade, OverrideReview, is_strange
 from tito.grading.gradebook.history import Change
 from tito.grading.gradebook.late import shown
+from tito.grading.gradebook.merging import Merge
 from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.safe_text import plain, visible
 from tito.views import count, table
@@ -130,6 +131,19 @@ def grade_checks(grade: Grade) -> Table:
             about.append(f" by {plain(answer.override.who)}")
         listing.add_row(f"{shown(answer.points)} of {answer.max_points}", about)
     return listing
+
+
+def graded_by(grade: Grade) -> str:
+    """When a grade was made, and by which edition, commit, tito and checks."""
+    result = grade.result
+    what = {
+        "edition": result.edition,
+        "commit": result.commit.replace("-dirty", " with changes"),
+        "tito": result.tito,
+        "checks": result.check_texts[:12],
+    }
+    by = ", ".join(f"{name} {plain(text)}" for name, text in what.items() if text)
+    return f"graded {grade.graded:%Y-%m-%d %H:%M} UTC" + f" by {by}" * bool(by)
 
 
 def comment_line(comment: Comment) -> str:
@@ -245,6 +259,38 @@ def enrollment(enrolled: Enrollment, whole_class: bool = False) -> Iterator[str]
         if not whole_class:
             state = "they stay in the class. Left: tito gradebook roster --remove ID"
         yield f"in the gradebook, and not in this roster: {_names(enrolled.absent)}; {state}"
+
+
+def merge(made: Merge) -> Group:
+    """What two ids of a learner have, and what both have together."""
+    old, into = made.two
+    listing = table("")
+    for student, name in ((old.student, old.name), (into.student, into.name), ("both", "")):
+        listing.add_column(Text(f"{plain(student, 40)}\n{plain(name)}".rstrip()))
+    for lesson, grades in made.grades.items():
+        points = ["-" if grade is None else f"{grade.points}" for grade in grades]
+        by_hand = [bool(grade and (grade.is_by_hand or grade.comments)) for grade in grades]
+        style = "" if made.grades[lesson][1] and points[1] == points[2] else "bold"
+        marks = (f"{text}{'*' * mark}" for text, mark in zip(points, by_hand))
+        listing.add_row(Text(lesson), *(Text(text, style) for text in marks))
+    listing.add_row("history", *(f"{number}" for number in (*made.history, sum(made.history))))
+    return Group(listing, Text("* set by hand, or with comments", "dim"))
+
+
+def deletion(counts: dict[str, int]) -> Iterator[str]:
+    """What deleting a learner takes away. counts: {what: how many}, see `learner_data.delete`."""
+    words = {
+        "result": "results",
+        "change": "entries of the history",
+        "comment": "of them comments",
+        "work": "graded submissions",
+        "text": "files and answers that no other learner has",
+        "alias": "merged ids",
+        "entry": "names of hand-ins",
+        "mention": "mentions in what is stored about others",
+    }
+    yield from (f"{counts[name]:6}  {what}" for name, what in words.items() if counts[name])
+    yield "     1  feedback page"
 
 
 def left_out(absent: dict[str, str]) -> Iterator[str]:

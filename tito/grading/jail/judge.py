@@ -17,7 +17,7 @@ from typing import Any
 from tito.errors import TitoError
 from tito.grading.jail.jail import JailFailed
 from tito.grading.jail.jailed_check import CheckRunner, Subject
-from tito.grading.jail.modules import Code, answers_in, checks_hash, reference
+from tito.grading.jail.modules import Code, answers_in, check_texts, checks_hash, reference
 from tito.grading.result import (
     NO_LESSON_FILE,
     NOT_HANDED_IN,
@@ -182,7 +182,9 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
             cells=work.code(entry.name).cells,
             graded_by=checks_hash(entry),
             edition=self.root.edition,
+            commit=self.setting.commit,
             tito=version(),
+            check_texts=check_texts(entry)[0],
         )
 
     def key(self, entry: Entry, contents: Contents) -> str:

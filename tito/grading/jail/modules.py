@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from tito.errors import TitoError
 from tito.grading.result import Answer, ExerciseCell
 from tito.grading.submission import LessonFile
-from tito.lesson import cells, export
+from tito.lesson import cells, checks, export
 from tito.lesson.absent import absent_names, left_out_names, with_reason
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import LONGEST_ANSWER, Exercise, answer_in
@@ -176,7 +176,7 @@ def answers_in(entry: Entry, source: cells.Source | None = None) -> list[Answer]
     answers = []
     for question in entry.declared.questions:
         text = answer_in(source, question.name) if source else ""
-        sha256 = hashlib.sha256(text.encode("utf-8")).hexdigest() if text else ""
+        sha256 = sha256_of(text) if text else ""
         text, length = text[:LONGEST_ANSWER], len(text)
         answers.append(Answer(question.name, question.points, sha256, length, text))
     return answers
@@ -233,6 +233,31 @@ def _public_texts(root: Root) -> Iterator[tuple[str, str]]:
 
 
 @functools.cache
+def check_texts(entry: Entry) -> tuple[str, dict[str, str]]:
+    """(the SHA-256 of the list of a lesson's checks, {SHA-256: text} of this list and of everything
+    in it). The list is JSON: {id of a check: SHA-256 of its text}; what checks share has the id "".
+    """
+    shared: list[str] = []
+    functions: dict[str, str] = {}
+    for cell in entry.declared.checks_source.cells:
+        lines, end = cell.source.split("\n"), 0
+        for statement in checks.statements_of(cell.source):
+            if tests := [name for name in statement.defines if name.startswith("test_")]:
+                shared += lines[end : statement.first - 1]
+                end = statement.last
+                functions[tests[0]] = "\n".join(lines[statement.first - 1 : end])
+        shared += lines[end:]
+    listed = {check.id: functions[check.function] for check in entry.declared.checks}
+    listed[""] = "\n".join(shared)
+    names = json.dumps({check_id: sha256_of(text) for check_id, text in listed.items()})
+    return sha256_of(names), {sha256_of(text): text for text in [names, *listed.values()]}
+
+
+def sha256_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@functools.cache
 def checks_hash(entry: Entry) -> str:
     """The hash of everything that a lesson is graded with: its checks, the package, and the
     reference solutions of it and of earlier lessons.
@@ -246,10 +271,5 @@ def checks_hash(entry: Entry) -> str:
     graded = [[check.id, check.points] for check in lesson.checks]
     graded += [["question", question.name, question.points] for question in lesson.questions]
     # Not of the bytecode: marshal writes it differently in each process.
-    around = [
-        [name, hashlib.sha256(text.encode()).hexdigest()]
-        for name, text in _public_texts(entry.root)
-    ]
-    return hashlib.sha256(
-        json.dumps([graded, lesson.checks_source.text, lower, around]).encode()
-    ).hexdigest()
+    around = [[name, sha256_of(text)] for name, text in _public_texts(entry.root)]
+    return sha256_of(json.dumps([graded, lesson.checks_source.text, lower, around]))

@@ -9,7 +9,7 @@ import pytest
 from some_results import DAY, MONDAY, RULES, handed_in, save_each, set_comment, set_points
 
 from tito.errors import TitoError
-from tito.grading.gradebook import answers, enrollment, exports, feedback
+from tito.grading.gradebook import answers, enrollment, exports, feedback, merging
 from tito.grading.gradebook.changes import apply_changes
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.gradebook.history import ChangedMeanwhile
@@ -162,7 +162,7 @@ def test_the_overview_counts_what_is_judged(book):
 def test_merged_ids_keep_their_judgements(book):
     save_each(book, handed_in(), handed_in("ada2", key="other", text="Else."), arrived=MONDAY - DAY)
     judge(book, 2, "ada2")
-    enrollment.merge(book, "ada2", "ada", "me", "twice")
+    merging.merge(book, "ada2", "ada", "me", "twice")
     assert (answer(book).override or answer(book).earlier).points == 2
 
 

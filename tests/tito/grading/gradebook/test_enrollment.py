@@ -8,7 +8,7 @@ from small_course import NUMBERS, make_course
 from some_results import keep_strangers, points, result, save, set_comment
 
 from tito.errors import TitoError
-from tito.grading.gradebook import enrollment, exports
+from tito.grading.gradebook import enrollment, exports, merging
 from tito.grading.intake import collect
 from tito.grading.roster import Roster
 from tito.lesson import course
@@ -157,7 +157,7 @@ def test_two_ids_of_one_learner_are_merged_and_no_grade_falls(book, roster):
     save(book, [result("lovelace", points=(3,)), result("lovelace", "sums", (2,))], None, "me")
     save(book, [result("lovelace", "products", (1,))], None, "me")
     set_comment(book, "lovelace", "sums", "well done", "prof")
-    enrollment.merge(book, "lovelace", "ada", "prof", "two logins")
+    merging.merge(book, "lovelace", "ada", "prof", "two logins")
     assert points(book, "ada") == {"numbers": "3", "sums": "3", "products": "1"}
     assert states(book) == {"ada": "", "bob": ""}
     grade = next(grade for grade in book.grades("ada") if grade.lesson == "sums")
@@ -169,23 +169,23 @@ def test_two_ids_of_one_learner_are_merged_and_no_grade_falls(book, roster):
         ("sums", 3, 3),
     ]
     with pytest.raises(TitoError, match="'lovelace' was merged into 'ada'"):
-        enrollment.merge(book, "lovelace", "ada", "prof", "again")
+        merging.merge(book, "lovelace", "ada", "prof", "again")
     with pytest.raises(TitoError, match="one learner already"):
-        enrollment.merge(book, "ada", "ada", "prof", "again")
+        merging.merge(book, "ada", "ada", "prof", "again")
 
 
 def test_who_is_merged_into_a_stranger_stays_in_the_class(book, roster):
     enrollment.enroll(book, roster("student,email\nlovelace.a,a@x\nbob,\n"), "me")
     save(book, [result("ada")], None, "me")
     keep_strangers(book, ["ada"])
-    enrollment.merge(book, "lovelace.a", "ada", "prof", "two logins")
+    merging.merge(book, "lovelace.a", "ada", "prof", "two logins")
     assert states(book) == {"ada": "", "bob": ""}
 
 
 def test_a_run_that_began_before_a_merge_grades_the_learner_who_is_there_now(book, roster):
     enrollment.enroll(book, roster("student\nada\nlovelace\n"), "me")
     save(book, [result("ada", points=(1,))], None, "me")
-    enrollment.merge(book, "lovelace", "ada", "prof", "two logins")
+    merging.merge(book, "lovelace", "ada", "prof", "two logins")
     save(book, [result("lovelace", points=(3,), sha256="b" * 64, key="new")], None, "me")
     assert states(book) == {"ada": ""}
     assert points(book, "ada") == {"numbers": "3"}
@@ -195,8 +195,8 @@ def test_a_run_that_began_before_a_merge_grades_the_learner_who_is_there_now(boo
 def test_what_comes_in_under_a_merged_id_is_the_learners(book, roster):
     both = roster("student,name\nada,Ada\nlovelace,A. Lovelace\nbob,Bob\nrob,Rob\n")
     enrollment.enroll(book, both, "me")
-    enrollment.merge(book, "rob", "lovelace", "prof", "the same")
-    enrollment.merge(book, "lovelace", "ada", "prof", "the same")
+    merging.merge(book, "rob", "lovelace", "prof", "the same")
+    merging.merge(book, "lovelace", "ada", "prof", "the same")
     learners, _ = enrollment.learners(book)
     for name in ("ada", "lovelace", "rob"):
         (owner,) = Roster(learners).owners(name)[0]

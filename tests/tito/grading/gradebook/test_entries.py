@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from small_course import NUMBERS
 from some_results import MONDAY, points, result, save, set_comment, set_points
 
-from tito.grading.gradebook import enrollment
+from tito.grading.gradebook import enrollment, merging
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.intake import collect
 from tito.grading.intake.submission_times import read_submitted
@@ -120,13 +120,13 @@ def test_a_stranger_whose_owner_is_found_leaves_the_tables_with_nothing_lost(boo
 def test_what_a_person_decided_is_never_overruled(book, of, roster):
     roster()
     of(FIVE, SIX)
-    enrollment.merge(book, SIX, "m-5", "prof", "he told me")
+    merging.merge(book, SIX, "m-5", "prof", "he told me")
     for worksheet in (False, True, False):
         assert of(SIX, worksheet=worksheet)[SIX] == "m-5"
     assert of(f"{SIX}_again.py", worksheet=True)[f"{SIX}_again.py"] == "m-5"
     # of a learner who was merged into another, too
     of(FIVE, worksheet=True)
-    enrollment.merge(book, "m-5", "m-6", "prof", "one person")
+    merging.merge(book, "m-5", "m-6", "prof", "one person")
     assert of(FIVE)[FIVE] == of(FIVE, worksheet=True)[FIVE] == "m-6"
 
 

@@ -31,6 +31,7 @@ from tito.grading.gradebook import (
     exports,
     gradebook,
     late,
+    merging,
     views,
 )
 from tito.grading.gradebook.gradebook import open_gradebook
@@ -239,7 +240,7 @@ def test_an_export_beside_a_run_that_grades_another_lesson_is_of_the_lessons_bef
     learners = chosen(book).learners()
     next(learners)
     save(book, [result("bob", "products", (1,))], None, "me")
-    enrollment.merge(book, "cy", "bob", "me", "the same")
+    merging.merge(book, "cy", "bob", "me", "the same")
     assert [(one.student, len(grades)) for one, grades in learners] == [("bob", 1)]
 
 

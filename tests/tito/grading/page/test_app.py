@@ -15,7 +15,7 @@ from grader_page import EVIL, Grader, Tags, page_of
 from some_results import coded, handed_in, remember_roster, result, save, set_comment, set_points
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
-from tito.grading.gradebook import enrollment
+from tito.grading.gradebook import merging
 from tito.grading.jail.sheet import Sheet
 from tito.grading.page import access, class_list, lexer
 from tito.grading.result import ExerciseCell, packed
@@ -217,7 +217,7 @@ def test_a_learner_who_is_merged_while_a_page_is_made_is_reported(page, monkeypa
     def late():
         found = learners()
         monkeypatch.setattr(page.book, "learners", learners)
-        enrollment.merge(page.book, "bob", "ada", "ta2", "two logins")
+        merging.merge(page.book, "bob", "ada", "ta2", "two logins")
         return found
 
     page.ta1.get("/")

@@ -8,7 +8,7 @@ from grader_page import EVIL, Tags, page_of
 from some_results import handed_in, remember_roster, save, save_each, set_points
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
-from tito.grading.gradebook import answers, enrollment
+from tito.grading.gradebook import answers, merging
 from tito.grading.page import questions
 from tito.grading.roster import learner_of
 from tito.lesson.lesson_format import Question
@@ -93,7 +93,7 @@ def test_an_answer_that_is_gone_meanwhile_is_reported(page, monkeypatch):
     apply = questions.apply_changes
 
     def late(*arguments, **more):
-        enrollment.merge(page.book, "ada", "zoe", "ta2", "two logins")
+        merging.merge(page.book, "ada", "zoe", "ta2", "two logins")
         return apply(*arguments, **more)
 
     save(page.book, [handed_in("zoe")], None, "me")
