@@ -142,6 +142,8 @@ class Roster:
         entry = read_name(name)
         if entry and entry.number:
             return self._by_name_and_number(entry), True
+        if entry and entry.is_login:
+            return self._any(entry.names), True
         if entry and entry.is_certain:
             return self.named(entry.names[0]) or self._with_id(entry.names[0]), True
         if named := self.named(name):

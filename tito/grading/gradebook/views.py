@@ -52,7 +52,7 @@ def grades(
                 overflow="ellipsis",
             ),
             *points,
-            shown(sum((grade.points for grade in mine), Decimal(0))),
+            _total([grade for grade in mine if not is_empty(grade)]),
         )
     legend = ["   ".join(f"{number:02} {name}" for name, (number, _, _) in lessons.items())]
     notes = {
@@ -73,6 +73,11 @@ def _points(grade: Grade | None, is_empty: IsEmpty) -> Text:
     marks = "*" * grade.is_by_hand + "~" * grade.is_late + "?" * bool(grade.to_judge)
     marks += "#" * grade.outdated
     return Text(f"{grade.points}{marks}", "green" if grade.points == grade.max_points else "")
+
+
+def _total(grades: list[Grade]) -> str:
+    """The sum of these grades; an export has an empty cell where there are none."""
+    return shown(sum((grade.points for grade in grades), Decimal(0))) if grades else "-"
 
 
 def grade_table(grades: Iterable[Grade], is_empty: IsEmpty, notes: bool = False) -> Table:

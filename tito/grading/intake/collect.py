@@ -11,13 +11,14 @@ import contextlib
 import hashlib
 import json
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timezone
 from pathlib import Path
 
-from tito.errors import TitoError, UsageError
+from tito.errors import Notice, TitoError, UsageError
 from tito.grading.intake.archives import Unreadable, some
 from tito.grading.intake.inbox import Inbox, list_files, read_inbox
 from tito.grading.intake.submission_times import (
@@ -26,11 +27,12 @@ from tito.grading.intake.submission_times import (
     read_time_table,
 )
 from tito.grading.lms import SYSTEMS, read_name
+from tito.grading.lms.system import Entry as EntryName
 from tito.grading.lms.system import Submitters
 from tito.grading.roster import DECIDED, GUESS, SURE, Learner, Roster, entry_keys, shown
 from tito.grading.setting import LIMITS, Limits
-from tito.grading.submission import Submission, Upload, natural_key
-from tito.grading.times import read_time
+from tito.grading.submission import Arrived, Submission, Upload, natural_key
+from tito.grading.times import parse_time, read_time
 from tito.lesson.course import Entry
 
 UPLOADS = 20  # of one learner that are looked at
@@ -64,14 +66,17 @@ def find_submissions(
     tables = _time_tables(inbox, submitted)
     dating = _Dating(inbox, tables, submitted)
     if roster is None:
-        return _by_entry([(upload, ()) for upload in inbox.uploads], dating)
-    owned, strangers = _by_owner(inbox, _Owners(roster, tables))
-    submissions = [
-        _of_learner(learner, uploads, notes, dating)
-        for learner, (uploads, notes) in zip(roster, owned)
-    ]
-    taken = {submission.student.casefold() for submission in submissions}
-    return submissions + _by_entry(strangers, dating, taken)
+        submissions = _by_entry([(upload, ()) for upload in inbox.uploads], dating)
+    else:
+        owned, strangers = _by_owner(inbox, _Owners(roster, tables))
+        submissions = [
+            _of_learner(learner, uploads, notes, dating)
+            for learner, (uploads, notes) in zip(roster, owned)
+        ]
+        taken = {submission.student.casefold() for submission in submissions}
+        submissions += _by_entry(strangers, dating, taken)
+    dating.warn()
+    return submissions
 
 
 def entry_numbers(path: Path, roster: list[Learner]) -> dict[str, dict[str, str]]:
@@ -120,6 +125,7 @@ class _Dating:
         entries = filter(None, (read_name(upload.stem) for upload in inbox.uploads))
         count = Counter(entry.system for entry in entries if entry.is_certain or entry.late)
         self.systems = {name for name, times in count.items() if times > len(inbox.uploads) / 2}
+        self.unknown: list[str] = []  # times in names
 
     def dated(self, upload: Upload, learner: Learner | None = None) -> Upload:
         """The upload with when it arrived."""
@@ -132,14 +138,32 @@ class _Dating:
         entry = read_name(stem)
         is_named = entry and entry.system in self.systems
         if entry and entry.time and is_named and self.reads_times and not arrived.when:
-            where = f"The time in {shown(stem, 80)}"
-            time = read_time(entry.time, self.submitted.zone, where)
-            arrived = replace(arrived, when=time, how=entry.system)
+            arrived = self._by_name(entry, f"The time in {shown(stem, 80)}", arrived)
         if entry and (entry.late or is_named and entry.late is not None):
             arrived = replace(arrived, late=entry.late, how=arrived.how or entry.system)
         if self.submitted.time and not arrived.when and arrived.late is not False:
             arrived = replace(arrived, when=self.submitted.time, how="--submitted")
         return replace(upload, arrived=replace(arrived, latest=arrived.when))
+
+    def _by_name(self, entry: EntryName, where: str, arrived: Arrived) -> Arrived:
+        """The arrival with the time in the name of an entry, if that can be understood."""
+        try:
+            parse_time(entry.time, timezone.utc)
+        except ValueError:
+            self.unknown.append(entry.time)
+            return arrived
+        time = read_time(entry.time, self.submitted.zone, where)
+        return replace(arrived, when=time, how=entry.system)
+
+    def warn(self) -> None:
+        """Say which times in names could not be understood."""
+        if self.unknown:
+            words = (
+                f"The names of {len(self.unknown)} submissions have a time that was not "
+                f"understood: {some(self.unknown)}. They count as in time, unless --submitted says "
+                "when they arrived."
+            )
+            warnings.warn(words, Notice, stacklevel=2)
 
 
 def _of_learner(
@@ -162,10 +186,17 @@ def _in_order(uploads: list[Upload]) -> tuple[list[Upload], list[str]]:
     if len(readable) > UPLOADS:
         older = some(upload.name for upload in readable[:-UPLOADS])
         notes.append(f"There are {len(readable)} entries; these older ones do not count: {older}.")
-    if refused and readable:
+    if readable:
         other = "is not a folder, zip, tar, script or notebook"
-        notes += [f"{shown(one.name, 80)} {one.problem or other}." for one in refused[:5]]
+        own = [one for one in refused if not _is_text(one)]
+        notes += [f"{shown(one.name, 80)} {one.problem or other}." for one in own[:5]]
     return readable[-UPLOADS:] or refused[-UPLOADS:], notes
+
+
+def _is_text(upload: Upload) -> bool:
+    """Whether a system wrote this file, beside the learner's."""
+    entry = read_name(upload.stem)
+    return bool(entry and entry.is_text)
 
 
 def _by_entry(

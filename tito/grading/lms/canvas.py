@@ -20,7 +20,8 @@ from tito.grading.submission import Upload
 
 NAME = re.compile(
     r"(?!.+_\d+_assignsubmission_(?:file|onlinetext)(?:_|\Z))"  # a name of Moodle's
-    r"(?P<ids>(?P<name>[^_]+)(?P<late>_late)?_(?P<id>\d+)_(?P<file>\d+))_.+",
+    r"(?P<ids>(?P<name>[^_]+)(?P<late>_late)?_(?P<id>\d+)_(?P<file>\d+))_"
+    r"(?!attempt_\d{4}-).+",  # a name of Blackboard's
     re.I | re.S,
 )
 LONG = 3  # digits of a number that Canvas gave to a file: `hw_1_2_final` has none
@@ -55,7 +56,7 @@ class Canvas(System):
         return bool(line["id"]) and not (is_test and not line.get("sis_user_id"))
 
     def grades(self, table: Table) -> Iterator[list[Any]]:
-        titles = assignments(table)
+        titles = table.titles(r"\((\d+)\)", "({number})")
         yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *titles]
         yield ["    Points Possible", "", "", "", "", *(lesson.most for lesson in table.lessons)]
         for row in table.rows:
@@ -76,17 +77,3 @@ class Canvas(System):
             if match := NAME.fullmatch(upload.name):
                 return f"{match['ids']}_feedback.{'html' if upload.kind == 'file' else 'zip'}"
         return None
-
-
-def assignments(table: Table) -> list[str]:
-    """The title of each lesson's assignment, with its number where the roster knows it."""
-    titles = {lesson.name: lesson.numbered for lesson in table.lessons}
-    for column in table.headers:
-        if known := re.fullmatch(r"(.+)[_ ](\(\d+\))", column.lower()):
-            for lesson in table.lessons:
-                title, numbered = lesson.title, lesson.numbered
-                forms = {lesson.name: title, title: title, numbered: numbered}
-                for form, written in forms.items():
-                    if known[1].replace("_", " ") == form.lower().replace("_", " "):
-                        titles[lesson.name] = f"{written} {known[2]}"
-    return list(titles.values())

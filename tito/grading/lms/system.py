@@ -34,6 +34,7 @@ class System(Protocol):
     time_table     what the table is, in a sentence, for a help text
     entry_numbers  its columns with the numbers in the names of entries; such a table may lie
                    beside these. `numbers` begins with the roster's column for them
+    number_cells   the cells of such a column, where its header may be in any language
     said           the source of a time or mark, in a sentence; "": who has the table
 
     Of what it gets:
@@ -55,6 +56,7 @@ class System(Protocol):
     times: re.Pattern[str] | None = None
     time_table: str = ""
     entry_numbers: Sequence[str] = ()
+    number_cells: re.Pattern[str] | None = None
     said: str = ""
     export: str = ""
     export_note: str = ""
@@ -104,11 +106,12 @@ class System(Protocol):
 class Entry:
     """What a system wrote into the name of an entry.
 
-    names       of the learner, or several that can be meant
+    names       of the learner or the group, or several that can be meant
+    is_login    whether these are ids of the roster
     number      that the system gave to the learner, or ""
     is_certain  whether no name that a person chose looks like this
     is_folder   whether the system makes folders
-    is_text     whether the entry is what was typed beside a file
+    is_text     whether the entry is what was typed beside a file, or about it
     late        its mark, or None
     time        local, as text, or ""
     """
@@ -119,6 +122,7 @@ class Entry:
     is_certain: bool = True
     is_folder: bool = False
     is_text: bool = False
+    is_login: bool = False
     late: bool | None = None
     time: str = ""
 
@@ -213,3 +217,20 @@ class Table:
     rows: Iterable[Row]
     course: str = "course"
     folder: str = ""
+
+    def titles(self, mark: str, form: str) -> list[str]:
+        """The title of each lesson's column, with a system's number where the roster has a column
+        for the lesson: its header begins with the lesson, and `mark` (with a group for the number)
+        ends it. form: how the system writes {number} and {most} points.
+        """
+        titles = {lesson.name: lesson.numbered for lesson in self.lessons}
+        for column in self.headers:
+            if known := re.fullmatch(rf"(.+)[_ ]{mark}", column.lower()):
+                for lesson in self.lessons:
+                    title, numbered = lesson.title, lesson.numbered
+                    forms = {lesson.name: title, title: title, numbered: numbered}
+                    for name, written in forms.items():
+                        if known[1].replace("_", " ") == name.lower().replace("_", " "):
+                            end = form.format(number=known[2], most=lesson.most)
+                            titles[lesson.name] = f"{written} {end}"
+        return list(titles.values())

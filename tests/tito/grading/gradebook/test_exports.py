@@ -289,7 +289,7 @@ def test_what_cannot_be_read_is_never_exported_as_0_and_told(tmp_path, missing, 
         console.print(views.grades(book.by_learner(), book.lessons(), chosen(book).is_empty))
         lines = console.file.getvalue()
         assert (
-            re.search(r"cy .*! +0", lines)
+            re.search(r"cy .*! +-", lines)
             and "! handed in, but no file of the lesson that can be read" in lines
         )
 
@@ -331,6 +331,14 @@ def test_canvas_keeps_to_the_assignments_that_the_roster_names(book):
         [SimpleNamespace(student="cy", name="Cy", columns={"sums_(4711)": "", "total_(9)": ""})],
     )
     assert read(table(book, "canvas"))[0][5:] == ["01 Numbers", "Sums (4711)"]
+
+
+def test_blackboard_gets_logins_and_the_numbers_of_its_columns(book):
+    columns = {"username": "c", "sums_[total_pts:_6_score]_|4711": "", "x_|9": ""}
+    remember_roster(book, [SimpleNamespace(student="cy", name="Cy", columns=columns)])
+    header, *rows = read(table(book, "blackboard"))
+    assert header == ["Username", "01 Numbers", "Sums [Total Pts: 6 Score] |4711"]
+    assert rows == [["ada", "2.4", "6"], ["bob", "4", ""], ["c", "", ""]]
 
 
 def test_brightspace_gets_its_ids_its_names_of_columns_and_its_end_of_lines(book):

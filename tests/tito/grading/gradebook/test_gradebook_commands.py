@@ -306,7 +306,8 @@ def test_a_learner_is_found_by_a_name_or_an_address_that_no_other_has(graded_cou
         (["show", "--lesson", "nubers"], "Did you mean 'numbers'?"),
         (
             ["export", "--format", "excel"],
-            "Choose one of: csv, canvas, brightspace, moodle, gradescope, classroom50, questions.",
+            "Choose one of: csv, canvas, brightspace, blackboard, moodle, gradescope, classroom50, "
+            "questions.",
         ),
         (["export", "--format", "gradescope"], "--output PATH"),
         (["export", "--section", "A"], "No roster of this gradebook has a column `section`"),
