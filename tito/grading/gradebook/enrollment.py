@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tito.errors import UsageError
+from tito.errors import UsageError, suggest
 from tito.grading.gradebook import class_lists
 from tito.grading.gradebook.counting import arrival_of
 from tito.grading.gradebook.database import read, sound_rows, transaction, write
@@ -37,6 +37,7 @@ from tito.grading.gradebook.tables import (
 )
 from tito.grading.roster import (
     DECIDED,
+    GROUP,
     GUESS,
     SURE,
     Learner,
@@ -59,6 +60,7 @@ class Enrollment:
     id_column  whose texts are the ids
     learners   ids of those whom it lists
     source     which program wrote it; left_out, remarks: see `class_lists.RosterFile`
+    groups     how many groups it has
     theirs     {stranger: learner} whose grades became that learner's
     strangers  ids that were graded and that no roster has
     absent     ids of learners of the book whom it does not list
@@ -70,6 +72,7 @@ class Enrollment:
     source: str = ""
     left_out: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    groups: int = 0
     theirs: dict[str, str] = field(default_factory=dict)
     strangers: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
@@ -95,6 +98,8 @@ def enroll(
 
     def work(database: sql.Connection) -> tuple[Enrollment, list[PointsChange]]:
         before = _set_id_column(database, path, column)
+        if before and "name" not in class_list.columns and GROUP in class_list.columns:
+            _refuse_unknown_members(database, path, learners)
         ids = _remember_learners(database, learners)
         states = _states(database, ids, first=not before)
         enrollment = Enrollment(
@@ -103,6 +108,7 @@ def enroll(
             class_list.source,
             class_list.left_out,
             class_list.remarks,
+            groups=len(Roster(learners).groups),
             absent=_not_listed(states, ids, None),
             left=[student for student in ids if states.get(student) == LEFT],
         )
@@ -139,6 +145,19 @@ def _remember_learners(database: sql.Connection, learners: list[Learner]) -> lis
     return list(dict.fromkeys(aliases.get(student, student) for student in ids))
 
 
+def _refuse_unknown_members(database: sql.Connection, path: Path, learners: list[Learner]) -> None:
+    """Raise UsageError for ids that the book does not have: a list of groups adds no learner."""
+    known = {row.student for row in database.execute(sql.select(LEARNER.c.student))}
+    known |= _aliases(database).keys()
+    for learner in learners:
+        if learner_id(learner.student) not in known:
+            raise UsageError(
+                f"{path}: {learner.student!r}, of the group {learner.group!r}, is no learner of "
+                "this gradebook.",
+                suggest(learner.student, known, "Add a column `name` to add learners."),
+            )
+
+
 def _states(database: sql.Connection, ids: list[str], first: bool) -> dict[str, str | None]:
     """{learner: state} of the whole book, as it was before the roster with these ids; no stranger
     is in it any more.
@@ -169,6 +188,7 @@ def _claim_strangers(
         named = roster.remembered(stem, SURE)
         if not named:
             named, sure = roster.owners(stem)
+            named = {min(named)} if named and roster.team(named) >= named else named
         if not sure or len(named) != 1:
             continue
         owner = learner_id(roster.learners[next(iter(named))].student)

@@ -28,6 +28,7 @@ from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.lms import having
 from tito.grading.lms.system import Lesson, LessonGrade, Part, Row, Table
 from tito.grading.result import VERDICTS, CheckResult
+from tito.grading.roster import GROUP
 from tito.safe_text import visible
 
 
@@ -177,12 +178,13 @@ def of_today(grade: Grade, most: int) -> Grade:
 
 
 def csv_rows(table: Table) -> Iterator[list[Any]]:
-    yield ["student", "name", *(lesson.name for lesson in table.lessons), "total"]
+    group = [GROUP] if GROUP in table.headers else []
+    yield ["student", "name", *group, *(lesson.name for lesson in table.lessons), "total"]
     for row in table.rows:
         points = row.points(table)
         known = [each for each in points if each is not None]
         total = late.tidy(sum(known, Decimal(0))) if known else None
-        yield [Id(row.student), row.name, *points, total]
+        yield [Id(row.student), row.name, *map(row.columns.get, group), *points, total]
 
 
 EXPORTS = having("export")

@@ -47,7 +47,9 @@ def grades(
         listing.add_row(
             Text(plain(learner.student, 40)),
             Text(
-                f"({learner.state}) " * bool(learner.state) + plain(learner.name),
+                f"({learner.state}) " * bool(learner.state)
+                + plain(learner.name)
+                + f", group {plain(learner.group)}" * bool(learner.group),
                 no_wrap=True,
                 overflow="ellipsis",
             ),
@@ -221,9 +223,9 @@ def history(changes: Iterable[Change]) -> Iterator[Text]:
 
 def roster(learners: Iterable[ClassMember]) -> RenderableType:
     """Who is in the class."""
-    listing = table("student", "name", "email", "section", "")
-    for learner in learners:
-        cells = (learner.student, learner.name, learner.email, learner.section, learner.state)
+    listing = table("student", "name", "email", "section", "group", "")
+    for one in learners:
+        cells = (one.student, one.name, one.email, one.section, one.group, one.state)
         listing.add_row(*(Text(plain(cell, 60)) for cell in cells))
     return (
         listing
@@ -235,6 +237,8 @@ def roster(learners: Iterable[ClassMember]) -> RenderableType:
 def enrollment(enrolled: Enrollment, whole_class: bool = False) -> Iterator[str]:
     """Sentences about a roster that was read."""
     yield from enrolled.remarks
+    if enrolled.groups:
+        yield f"{count(enrolled.groups, 'group')}: one hand-in counts for all learners of a group"
     if enrolled.left_out:
         yield f"no learners, left out: {_names(enrolled.left_out)}"
     for stranger, learner in enrolled.theirs.items():

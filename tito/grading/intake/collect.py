@@ -13,7 +13,7 @@ import json
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timezone
 from pathlib import Path
@@ -68,10 +68,9 @@ def find_submissions(
     if roster is None:
         submissions = _by_entry([(upload, ()) for upload in inbox.uploads], dating)
     else:
-        owned, strangers = _by_owner(inbox, _Owners(roster, tables))
+        owned, strangers = _by_owner(inbox, _Owners(roster, tables), dating)
         submissions = [
-            _of_learner(learner, uploads, notes, dating)
-            for learner, (uploads, notes) in zip(roster, owned)
+            _of_learner(learner, uploads, notes) for learner, (uploads, notes) in zip(roster, owned)
         ]
         taken = {submission.student.casefold() for submission in submissions}
         submissions += _by_entry(strangers, dating, taken)
@@ -125,16 +124,17 @@ class _Dating:
         entries = filter(None, (read_name(upload.stem) for upload in inbox.uploads))
         count = Counter(entry.system for entry in entries if entry.is_certain or entry.late)
         self.systems = {name for name, times in count.items() if times > len(inbox.uploads) / 2}
-        self.unknown: list[str] = []  # times in names
+        self.unknown: dict[str, str] = {}  # {where: a time that is not understood}
 
-    def dated(self, upload: Upload, learner: Learner | None = None) -> Upload:
-        """The upload with when it arrived."""
+    def dated(self, upload: Upload, owners: Sequence[Learner | None] = ()) -> Upload:
+        """The upload with when it arrived. A table may have the time of any of its owners."""
         arrived, stem = upload.arrived, upload.stem
         if (known := self.submitters.get(upload.name, Submitters()).arrived).when:
             arrived = known
-        if not arrived.when:
-            arrivals = (table.arrival(stem, learner) for table in self.tables)
-            arrived = next((arrival for arrival in arrivals if arrival.when), arrived)
+        for table in self.tables:
+            if not arrived.when:
+                arrivals = [table.arrival(stem, one) for one in owners or [None]]
+                arrived = max(arrived, *arrivals, key=lambda one: one.order)
         entry = read_name(stem)
         is_named = entry and entry.system in self.systems
         if entry and entry.time and is_named and self.reads_times and not arrived.when:
@@ -150,7 +150,7 @@ class _Dating:
         try:
             parse_time(entry.time, timezone.utc)
         except ValueError:
-            self.unknown.append(entry.time)
+            self.unknown[where] = entry.time
             return arrived
         time = read_time(entry.time, self.submitted.zone, where)
         return replace(arrived, when=time, how=entry.system)
@@ -160,17 +160,15 @@ class _Dating:
         if self.unknown:
             words = (
                 f"The names of {len(self.unknown)} submissions have a time that was not "
-                f"understood: {some(self.unknown)}. They count as in time, unless --submitted says "
-                "when they arrived."
+                f"understood: {some(self.unknown.values())}. They count as in time, unless "
+                "--submitted says when they arrived."
             )
             warnings.warn(words, Notice, stacklevel=2)
 
 
-def _of_learner(
-    learner: Learner, uploads: list[Upload], notes: Iterable[str], dating: _Dating
-) -> Submission:
+def _of_learner(learner: Learner, uploads: list[Upload], notes: Iterable[str]) -> Submission:
     """The Submission of a learner in the roster, with these uploads."""
-    counted, order_notes = _in_order([dating.dated(upload, learner) for upload in uploads])
+    counted, order_notes = _in_order(uploads)
     name = learner.name or learner.student
     return Submission(learner.student, name, tuple(counted), (*notes, *order_notes))
 
@@ -259,8 +257,20 @@ class _Owners:
     def __init__(self, roster: list[Learner], tables: list[TimeTable]) -> None:
         self.roster, self.finder, self.tables = roster, Roster(roster), tables
 
-    def of_upload(self, upload: Upload) -> tuple[set[int], Upload]:
-        """The owners of an entry, several where it fits several; and the entry with its keys."""
+    def of_upload(
+        self, upload: Upload, submitters: Submitters | None
+    ) -> tuple[set[int], dict[int, Upload]]:
+        """The owners of an entry, several where it fits several; and {owner: the entry with their
+        keys}, where that is certain. submitters: of a team each may be known or not.
+        """
+        if not submitters:
+            owners, entry = self._by_name(upload)
+            return owners, dict.fromkeys(owners, entry) if len(owners) == 1 else {}
+        people = map(self._of_person, submitters.people)
+        theirs = {min(of): replace(upload, keys=keys) for of, keys in people if len(of) == 1}
+        return {*theirs}, theirs
+
+    def _by_name(self, upload: Upload) -> tuple[set[int], Upload]:
         stem, finder = upload.stem, self.finder
         entry = replace(upload, keys=entry_keys(stem))
         found = [
@@ -276,7 +286,7 @@ class _Owners:
             owners, sure = finder.remembered(stem, GUESS) or owners, False
         return owners, replace(entry, sure=sure)
 
-    def of_person(self, person: dict[str, str]) -> tuple[set[int], tuple[str, ...]]:
+    def _of_person(self, person: dict[str, str]) -> tuple[set[int], tuple[str, ...]]:
         """The owners of the work of {"name", "sid", "email"}, and the keys of that person."""
         finder = self.finder
         ids = [text for name in ("sid", "email") if (text := person.get(name, ""))]
@@ -294,32 +304,32 @@ def _first_single(found: Iterable[set[int]]) -> set[int]:
 
 
 def _by_owner(
-    inbox: Inbox, finder: _Owners
+    inbox: Inbox, finder: _Owners, dating: _Dating
 ) -> tuple[list[tuple[list[Upload], list[str]]], list[tuple[Upload, Notes]]]:
     """[(uploads, notes)] by learner, and [(upload, notes)] that match no learner."""
     owned: list[tuple[list[Upload], list[str]]] = [([], []) for _ in finder.roster]
     rest: list[tuple[Upload, Notes]] = []
     for upload in inbox.uploads:
+        owners, theirs = finder.of_upload(upload, inbox.submitters.get(upload.name))
+        team = finder.finder.team(owners)
+        group = finder.roster[min(team)].group if len(team) > 1 else ""
+        if group:
+            other = replace(upload, group=group)
+            theirs = {one: replace(theirs.get(one, other), group=group) for one in team}
+        people = [finder.roster[number] for number in sorted(owners)]
         shown_name = shown(upload.name, 80)
-        if upload.name in inbox.submitters:  # a team's, in which each may be known or not
-            people = map(finder.of_person, inbox.submitters[upload.name].people)
-            team = {next(iter(owners)): keys for owners, keys in people if len(owners) == 1}
-            for number, keys in team.items():
-                owned[number][0].append(replace(upload, keys=keys))
-            if not team:
-                rest.append((upload, (f"{shown_name} belongs to no learner in the roster.",)))
-            continue
-        owners, entry = finder.of_upload(upload)
-        if len(owners) == 1:
-            uploads, notes = owned[next(iter(owners))]
-            uploads.append(entry)
-            if not entry.sure and len(notes) < 5:
-                notes.append(f"{shown_name} was taken for theirs because of a part of its name.")
-        elif owners:
-            names = ", ".join(finder.roster[number].student for number in sorted(owners)[:5])
+        for number, entry in theirs.items():
+            uploads, notes = owned[number]
+            uploads.append(dating.dated(entry, people))
+            why = f"Handed in by the group {shown(group, 80)}." if group else ""
+            if not entry.sure:
+                why = f"{shown_name} was taken for theirs because of a part of its name."
+            notes += [why] * bool(why and why not in notes and len(notes) < 5)
+        if owners and not theirs:
+            names = ", ".join(one.student for one in people[:5])
             why = f"{shown_name} may belong to {names}: its name does not identify the learner."
             rest.append((upload, (why,)))
-        else:
+        elif not theirs:
             rest.append((upload, (f"{shown_name} belongs to no learner in the roster.",)))
     return owned, rest
 

@@ -5,6 +5,9 @@ of lateness, the numbers of learner and file, and the name that the learner chos
 Feedback goes back as a zip of files with these names; Canvas turns each page into a comment with
 the name of the file that was handed in, so the comment on a zip is a zip that holds the page.
 
+The names of a group's files have the group's name instead, and the number of one of its members;
+the list of groups is the export under People.
+
 Grades are imported under Grades. Ids come from the roster's columns id (or canvas_id), sis_user_id,
 sis_login_id and section; without any, the learner's id is the login. A roster column such as
 `tensor (1234)` names the assignment that exists in Canvas; without it Canvas makes a new one.
@@ -24,6 +27,13 @@ NAME = re.compile(
     r"(?!attempt_\d{4}-).+",  # a name of Blackboard's
     re.I | re.S,
 )
+GROUPS = {
+    "canvas_user_id": "id",
+    "user_id": "sis_user_id",
+    "login_id": "sis_login_id",
+    "sections": "section",
+    "group_name": "group",
+}
 LONG = 3  # digits of a number that Canvas gave to a file: `hw_1_2_final` has none
 NAMES = {"student": "name", "lastname": "last_name", "firstname": "first_name"}
 
@@ -45,6 +55,8 @@ class Canvas(System):
         return Entry("canvas", (match["name"],), match["id"], is_certain, late=late)
 
     def columns(self, headers: list[str]) -> list[str] | None:
+        if {"name", "canvas_user_id", "group_name"} <= set(headers):
+            return [GROUPS.get(name, name) for name in headers]
         begins = headers[0] == "Student" or headers[:2] == ["LastName", "FirstName"]
         if not (begins and {"ID", "SIS Login ID", "Section"} <= set(headers)):
             return None
@@ -74,6 +86,8 @@ class Canvas(System):
 
     def feedback(self, name: str, columns: dict[str, str], uploads: Sequence[Upload]) -> str | None:
         for upload in uploads:
+            if upload.group:
+                continue  # the whole group would read it
             if match := NAME.fullmatch(upload.name):
                 return f"{match['ids']}_feedback.{'html' if upload.kind == 'file' else 'zip'}"
         return None
