@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from tito.grading.lms import SYSTEMS, read_name
 from tito.grading.lms.system import Entry
 
-GROUP = "group"  # the column of those who hand in together
+GROUP = "group"  # the column of who hands in together
 LONGEST = 200  # characters of a name that are shown
 ID = re.compile(
     r"(student|email|github|identifier|idnumber|sid"
