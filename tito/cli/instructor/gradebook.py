@@ -98,7 +98,7 @@ RosterCsv = Annotated[
     typer.Argument(
         metavar="[CSV]",
         help=f"A class list from {joined([*LISTS, 'Excel'])}; or your own, with the column "
-        "`student` and any of name, email, section, id, sis_login_id, ... Without it: list the "
+        "`student` and any of name, email, section, group, id, ... Without it: list the "
         "class.",
     ),
 ]
