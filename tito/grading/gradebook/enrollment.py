@@ -92,14 +92,10 @@ def enroll(
     Raises UsageError for a damaged list, and where a book with grades has its ids from another
     column.
     """
-    class_list = class_lists.read(path)
-    column = class_lists.choose(class_list, id_column, id_column_of(book))
-    learners = class_lists.learners_of(class_list, column)
+    class_list, column, learners = _read(book, path, id_column)
 
     def work(database: sql.Connection) -> tuple[Enrollment, list[PointsChange]]:
         before = _set_id_column(database, path, column)
-        if before and "name" not in class_list.columns and GROUP in class_list.columns:
-            _refuse_unknown_members(database, path, learners)
         ids = _remember_learners(database, learners)
         states = _states(database, ids, first=not before)
         enrollment = Enrollment(
@@ -124,6 +120,28 @@ def enroll(
     return enrollment
 
 
+def _read(
+    book: Gradebook, path: Path, id_column: str | None
+) -> tuple[class_lists.RosterFile, str, list[Learner]]:
+    """The class list, the column of its ids, and its learners. A list of groups without names adds
+    none: an unknown id there raises UsageError.
+    """
+    class_list = class_lists.read(path)
+    column = class_lists.choose(class_list, id_column, id_column_of(book))
+    learners = class_lists.learners_of(class_list, column)
+    known, columns = {one.student for one in book.learners()}, class_list.columns
+    with transaction(book.engine) as database:
+        known |= _aliases(database).keys()
+    for one in learners if known and GROUP in columns and "name" not in columns else ():
+        if learner_id(one.student) not in known:
+            raise UsageError(
+                f"{path}: {one.student!r}, of the group {one.group!r}, is no learner of this "
+                "gradebook.",
+                suggest(one.student, known, "Add a column `name` to add learners."),
+            )
+    return class_list, column, learners
+
+
 def _not_listed(states: dict[str, str | None], ids: list[str], state: str | None) -> list[str]:
     """The learners in this state who are not among `ids`."""
     return [
@@ -143,19 +161,6 @@ def _remember_learners(database: sql.Connection, learners: list[Learner]) -> lis
         remember_learner(database, aliases.get(student, student), name, learner.columns)
     ids = (learner_id(learner.student) for learner in learners)
     return list(dict.fromkeys(aliases.get(student, student) for student in ids))
-
-
-def _refuse_unknown_members(database: sql.Connection, path: Path, learners: list[Learner]) -> None:
-    """Raise UsageError for ids that the book does not have: a list of groups adds no learner."""
-    known = {row.student for row in database.execute(sql.select(LEARNER.c.student))}
-    known |= _aliases(database).keys()
-    for learner in learners:
-        if learner_id(learner.student) not in known:
-            raise UsageError(
-                f"{path}: {learner.student!r}, of the group {learner.group!r}, is no learner of "
-                "this gradebook.",
-                suggest(learner.student, known, "Add a column `name` to add learners."),
-            )
 
 
 def _states(database: sql.Connection, ids: list[str], first: bool) -> dict[str, str | None]:

@@ -46,13 +46,7 @@ def grades(
         marks += "".join(cell.plain for cell in points) + "(" * bool(learner.state)
         listing.add_row(
             Text(plain(learner.student, 40)),
-            Text(
-                f"({learner.state}) " * bool(learner.state)
-                + plain(learner.name)
-                + f", group {plain(learner.group)}" * bool(learner.group),
-                no_wrap=True,
-                overflow="ellipsis",
-            ),
+            _name(learner),
             *points,
             _total([grade for grade in mine if not is_empty(grade)]),
         )
@@ -75,6 +69,12 @@ def _points(grade: Grade | None, is_empty: IsEmpty) -> Text:
     marks = "*" * grade.is_by_hand + "~" * grade.is_late + "?" * bool(grade.to_judge)
     marks += "#" * grade.outdated
     return Text(f"{grade.points}{marks}", "green" if grade.points == grade.max_points else "")
+
+
+def _name(learner: ClassMember) -> Text:
+    state = f"({learner.state}) " * bool(learner.state)
+    group = f", group {plain(learner.group)}" * bool(learner.group)
+    return Text(f"{state}{plain(learner.name)}{group}", no_wrap=True, overflow="ellipsis")
 
 
 def _total(grades: list[Grade]) -> str:
