@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import re
 import sys
 import zipfile
@@ -15,6 +16,7 @@ from tito.cli.instructor import similar
 from tito.errors import UsageError
 from tito.grading.gradebook import class_lists, enrollment
 from tito.grading.intake.collect import find_submissions
+from tito.grading.intake.open_submission import open_submission
 from tito.grading.intake.submission_times import Submitted, read_submitted
 from tito.grading.roster import Learner
 
@@ -87,6 +89,23 @@ def test_the_time_of_a_group_is_that_of_who_handed_in(owners, tmp_path):
     owners("bob", "Blue", submitted=read_submitted("times.csv", tmp_path, BERLIN))
     hours = {one: owners.found[one].arrival("").when.hour for one in ("ada", "bob", "cy", "dan")}
     assert hours == {"ada": 20, "bob": 20, "cy": 21, "dan": 21}
+
+
+@pytest.mark.parametrize("form", ["{}.py", "{}/numbers_dev.py"])
+def test_what_is_untouched_or_cannot_be_read_replaces_no_work_of_the_group(
+    small_course, tmp_path, form
+):
+    released = small_course.lesson("numbers").declared.released
+    group = [Learner(one, columns={"group": "Red"}) for one in ("ada", "bob", "cy")]
+    for minutes, (student, text) in enumerate(zip(("cy", "ada", "bob"), (NUMBERS, released, ""))):
+        path = tmp_path / "in" / form.format(student)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        for one in {path, path.parent} - {tmp_path / "in"}:
+            os.utime(one, (1_800_000_000 + 60 * minutes,) * 2)
+    for one in find_submissions(tmp_path / "in", small_course.lessons, group):
+        file = open_submission(one, small_course.lessons).files["numbers"]
+        assert file.raw.decode() == NUMBERS, one.student
 
 
 def test_a_learner_in_two_groups_is_refused_with_the_line(book, tmp_path):
