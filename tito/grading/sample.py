@@ -6,8 +6,6 @@
 
     FOLDER/submissions.zip  what they handed in, as Canvas gives it out
     FOLDER/grades.csv       the learners, as Canvas's gradebook lists them
-    FOLDER/submissions      the same as a folder for each learner who hands something in
-    FOLDER/roster.csv       the learners, with the columns that exports need
 
 Everything is read from the course, and the same course gives the same bytes.
 """
@@ -94,17 +92,16 @@ def make(root: Root, folder: Path, lessons: Iterable[Entry] = ()) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty.", "Give a new folder.")
     lessons, download = list(lessons or root.lessons), dict[str, bytes]()
-    for number, ((student, name), text_of) in enumerate(LEARNERS.items(), 1):
+    for number, ((_, name), text_of) in enumerate(LEARNERS.items(), 1):
         if text_of is None:
             continue
         for entry in lessons:
-            data, file = text_of(entry.declared).encode("utf-8"), entry.script.name
-            files.write(folder / "submissions" / student / file, data)
             last = "".join(reversed(name.lower().split()))
-            download[f"{last}_{1000 + number}_{5000 + entry.number * 10 + number}_{file}"] = data
+            file = f"{last}_{1000 + number}_{5000 + entry.number * 10 + number}"
+            data = text_of(entry.declared).encode("utf-8")
+            download[f"{file}_{entry.script.name}"] = data
     files.write(folder / "submissions.zip", files.archive(download))
     files.write(folder / "grades.csv", grades(lessons))
-    files.write(folder / "roster.csv", roster())
 
 
 def grades(lessons: Iterable[Entry]) -> bytes:
@@ -118,19 +115,6 @@ def grades(lessons: Iterable[Entry]) -> bytes:
         rows.append([f"{last}, {first}", *map(str, ids), *[""] * len(titles)])
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows(rows)
-    return table.getvalue().encode("utf-8")
-
-
-def roster() -> bytes:
-    """The class list, as CSV, with the ids that `tito gradebook export` writes for each system."""
-    table = io.StringIO()
-    columns = "student name email id sis_login_id section idnumber moodle_id github".split()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(columns)
-    for number, (student, name) in enumerate(LEARNERS, 1):
-        section = "AB"[number % 2]
-        ids = [1000 + number, f"login{number}", section, f"m-{number:04}", 20000 + number]
-        writer.writerow([student, name, f"{student}@example.org", *ids, f"octo-{number}"])
     return table.getvalue().encode("utf-8")
 
 

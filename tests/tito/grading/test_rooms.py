@@ -49,7 +49,7 @@ def test_a_system_of_schools_is_named_in_its_file_and_where_people_read_its_name
         "grading/lms/moodle.py",
         "cli/instructor/gradebook.py",  # examples
         "cli/instructor/feedback.py",
-        "grading/sample.py",  # a column of its roster
+        "grading/sample.py",  # whose download it makes
     }
 
 
