@@ -11,6 +11,7 @@ import contextlib
 import functools
 import io
 import re
+from collections import defaultdict
 from collections.abc import Callable, Set
 from dataclasses import replace
 from typing import Any
@@ -58,15 +59,14 @@ def open_submission(
     contents = Contents(submission.student, notes=list(submission.notes))
     reading = Reading(lessons, limits, contents.notes, limits.read, refused, on_file)
     groups: dict[str, list[tuple[Any, list[Member]]]] = {lesson.name: [] for lesson in lessons}
-    # that were uploaded separately, and are compared; of a group, each is a hand-in
-    lesson_files: dict[str, list[Member]] = {}
+    # That were uploaded separately, and are compared; of a group, each by itself.
+    lesson_files = defaultdict[str, list[Member]](list)
     strange: list[str] = []
     with contextlib.ExitStack() as opened:
         for upload in submission.uploads:
             try:
                 if upload.kind == "file":
-                    which = upload.name if upload.group else ""
-                    lesson_files.setdefault(which, []).append(_lone_file(upload))
+                    lesson_files[upload.group and upload.name].append(_lone_file(upload))
                     continue
                 for name, members in _open_upload(upload, reading, strange, opened).items():
                     members = [replace(member, entry=upload.name) for member in members]
