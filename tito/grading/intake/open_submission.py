@@ -59,8 +59,7 @@ def open_submission(
     contents = Contents(submission.student, notes=list(submission.notes))
     reading = Reading(lessons, limits, contents.notes, limits.read, refused, on_file)
     groups: dict[str, list[tuple[Any, list[Member]]]] = {lesson.name: [] for lesson in lessons}
-    # That were uploaded separately, and are compared; of a group, each by itself.
-    lesson_files = defaultdict[str, list[Member]](list)
+    lesson_files = defaultdict[str, list[Member]](list)  # uploaded separately, and compared
     strange: list[str] = []
     with contextlib.ExitStack() as opened:
         for upload in submission.uploads:
