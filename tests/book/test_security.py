@@ -123,3 +123,30 @@ def test_a_learners_data_are_given_deleted_and_archived_as_the_page_says(tmp_pat
     with open_gradebook(tmp_path / "archive" / "2026.db", create=False) as copy:
         assert [learner.student for learner in copy.learners()] == ["bob"]
     assert len(list((tmp_path / "feedback" / "learners").iterdir())) == 1
+
+
+def test_the_page_for_who_approves_names_each_criterion_and_level_once():
+    """WCAG 2.2, A and AA: the numbers in each guideline; 4.1.1 was taken out of it."""
+    page = (REPOSITORY / "book" / "approval.md").read_text(encoding="utf-8")
+    table = page.partition("## Accessibility")[2]
+    named = [one for line in re.findall(r"^\| ([\d., ]+)", table, re.M) for one in
+             re.findall(r"\d\.\d\.\d+", line)]  # fmt: skip
+    last = {
+        "1.1": 1,
+        "1.2": 5,
+        "1.3": 5,
+        "1.4": 5,
+        "2.1": 2,
+        "2.2": 2,
+        "2.3": 1,
+        "2.4": 7,
+        "2.5": 4,
+    }
+    last |= {"3.1": 2, "3.2": 4, "3.3": 4}
+    criteria = {
+        f"{guide}.{number}" for guide, most in last.items() for number in range(1, most + 1)
+    }
+    criteria |= {"1.4.10", "1.4.11", "1.4.12", "1.4.13", "2.1.4", "2.4.11", "2.5.7", "2.5.8"}
+    criteria |= {"3.2.6", "3.3.7", "3.3.8", "4.1.2", "4.1.3"}
+    assert len(criteria) == 55 and sorted(named) == sorted(criteria)
+    assert re.findall(r"^\| ([\w+]+),", page, re.M) == list(setting.LEVELS)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from tito.grading.lms import SYSTEMS, read_name
 from tito.grading.lms.system import Entry
 
+GROUP = "group"  # the column of who hands in together
 LONGEST = 200  # characters of a name that are shown
 ID = re.compile(
     r"(student|email|github|identifier|idnumber|sid"
@@ -50,6 +51,11 @@ class Learner:
     @property
     def section(self) -> str:
         return self.columns.get("section") or ""
+
+    @property
+    def group(self) -> str:
+        """With whom they hand in, or ""."""
+        return self.columns.get(GROUP) or ""
 
 
 def learner_of(student: str, columns: dict[str, str]) -> Learner:
@@ -114,6 +120,7 @@ class Roster:
         }
         self.ids: dict[str, set[int]] = {}
         self.names: dict[str, set[int]] = {}
+        self.groups: dict[str, set[int]] = {}
         # of each system; "": of any
         self.numbers: dict[str, dict[str, set[int]]] = {system: {} for system in ("", *SYSTEMS)}
         for number, learner in enumerate(learners):
@@ -125,6 +132,8 @@ class Roster:
                     known = SYSTEMS[system].numbers if system else OWN_NUMBERS
                     if value and (column in known or system and column.startswith(system)):
                         numbers.setdefault(value.casefold(), set()).add(number)
+            if group := one_word(learner.group):
+                self.groups.setdefault(group, set()).add(number)
             words = words_of(learner.name)
             # systems write "Ada Lovelace", "Lovelace, Ada", "lovelaceada"
             for turn in range(len(words)):
@@ -142,6 +151,9 @@ class Roster:
         entry = read_name(name)
         if entry and entry.number:
             return self._by_name_and_number(entry), True
+        if entry and entry.is_login:
+            groups = (self.groups.get(one_word(one), set()) for one in entry.names)
+            return self._any(entry.names) or set().union(*groups), True
         if entry and entry.is_certain:
             return self.named(entry.names[0]) or self._with_id(entry.names[0]), True
         if named := self.named(name):
@@ -172,8 +184,21 @@ class Roster:
         return set()
 
     def named(self, name: str) -> set[int]:
-        """The learners with this name."""
-        return self.names.get("".join(words_of(name)), set())
+        """The learners with this name, also behind that of their group: `Red-Ada Lovelace`; or
+        those in the group with this name.
+        """
+        if same := self.names.get(one_word(name)):
+            return same
+        for dash in re.finditer("-", name[:LONGEST]) if self.groups else ():
+            group = self.groups.get(one_word(name[: dash.start()]), set())
+            if found := group & self.names.get(one_word(name[dash.end() :]), set()):
+                return found
+        return self.groups.get(one_word(name), set())
+
+    def team(self, owners: set[int]) -> set[int]:
+        """All in the group of these learners, if they have the same one."""
+        groups = {one_word(self.learners[number].group) for number in owners}
+        return self.groups.get(groups.pop(), set()) if len(groups) == 1 else set()
 
     def _with_id(self, text: str) -> set[int]:
         """The learners with this id, or with an id and names: `alovelace Ada Lovelace`."""
@@ -217,6 +242,10 @@ class Roster:
 
     def _any(self, texts: Iterable[str]) -> set[int]:
         return set().union(*(self.ids.get(text.casefold(), ()) for text in texts if text))
+
+
+def one_word(name: str) -> str:
+    return "".join(words_of(name))
 
 
 def words_of(name: str) -> list[str]:

@@ -1,11 +1,11 @@
 """Make a sample class, six learners to try grading on, for any course:
 
     python -m tito.grading.sample FOLDER [--root COURSE] [--lessons LESSON ...]
-    tito gradebook roster FOLDER/roster.csv
-    tito grade FOLDER/submissions --all
+    tito gradebook roster FOLDER/grades.csv
+    tito grade FOLDER/submissions.zip --all
 
-    FOLDER/submissions  a folder for each learner who hands something in
-    FOLDER/roster.csv   the learners, with the columns that exports need
+    FOLDER/submissions.zip  what they handed in, as Canvas gives it out
+    FOLDER/grades.csv       the learners, as Canvas's gradebook lists them
 
 Everything is read from the course, and the same course gives the same bytes.
 """
@@ -91,25 +91,30 @@ def make(root: Root, folder: Path, lessons: Iterable[Entry] = ()) -> None:
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty.", "Give a new folder.")
-    for (student, _), text_of in LEARNERS.items():
+    lessons, download = list(lessons or root.lessons), dict[str, bytes]()
+    for number, ((_, name), text_of) in enumerate(LEARNERS.items(), 1):
         if text_of is None:
             continue
-        for entry in lessons or root.lessons:
-            place = folder / "submissions" / student / entry.script.name
-            files.write(place, text_of(entry.declared).encode("utf-8"))
-    files.write(folder / "roster.csv", roster())
+        for entry in lessons:
+            last = "".join(reversed(name.lower().split()))
+            file = f"{last}_{1000 + number}_{5000 + entry.number * 10 + number}"
+            data = text_of(entry.declared).encode("utf-8")
+            download[f"{file}_{entry.script.name}"] = data
+    files.write(folder / "submissions.zip", files.archive(download))
+    files.write(folder / "grades.csv", grades(lessons))
 
 
-def roster() -> bytes:
-    """The class list, as CSV, with the ids that `tito gradebook export` writes for each system."""
-    table = io.StringIO()
-    columns = "student name email id sis_login_id section idnumber moodle_id github".split()
-    writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(columns)
+def grades(lessons: Iterable[Entry]) -> bytes:
+    """Canvas's gradebook, as CSV, with the assignments of these lessons."""
+    titles = [f"{entry.declared.title} ({9000 + entry.number})" for entry in lessons]
+    header = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *titles]
+    rows = [header, ["    Points Possible", *[""] * (len(header) - 1)]]
     for number, (student, name) in enumerate(LEARNERS, 1):
-        section = "AB"[number % 2]
-        ids = [1000 + number, f"login{number}", section, f"m-{number:04}", 20000 + number]
-        writer.writerow([student, name, f"{student}@example.org", *ids, f"octo-{number}"])
+        first, last = name.split()
+        ids = [1000 + number, f"s-{number}", student, "AB"[number % 2]]
+        rows.append([f"{last}, {first}", *map(str, ids), *[""] * len(titles)])
+    table = io.StringIO()
+    csv.writer(table, lineterminator="\n").writerows(rows)
     return table.getvalue().encode("utf-8")
 
 
@@ -126,7 +131,7 @@ def main() -> int:
     except TitoError as error:
         print(f"{error.what}\n{error.remedy}", file=sys.stderr)
         return error.code
-    print(f"{given.folder} holds {len(LEARNERS)} learners: submissions, roster.csv")
+    print(f"{given.folder} holds {len(LEARNERS)} learners: submissions.zip, grades.csv")
     return 0
 
 

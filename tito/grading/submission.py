@@ -81,6 +81,7 @@ class Upload:
     arrived  when the collecting system received it
     keys     by which a gradebook keeps whose it is, see roster.entry_keys; () without an owner
     sure     whether more than a part of its name says whose it is
+    group    whose work it is, or "": then each member has it
     """
 
     name: str
@@ -92,6 +93,7 @@ class Upload:
     arrived: Arrived = NOBODY
     keys: tuple[str, ...] = ()
     sure: bool = True
+    group: str = ""
 
     @property
     def stem(self) -> str:

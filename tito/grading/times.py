@@ -1,6 +1,7 @@
 """Times as systems and people write them, and days of the calendar.
 
-A time is in ISO 8601, or as systems of schools write it in English, German, French or Spanish.
+A time is in ISO 8601, or as systems of schools write it: with numbers alone, or with the name of a
+month in one of eleven languages.
 Where the clocks change, a local time is there twice, or not at all. A time of arrival is then the
 earlier of the two that it can mean, and a deadline the later one.
 """
@@ -13,24 +14,27 @@ from tito.errors import UsageError
 
 YEARS = range(1900, 9000)  # other years are typing mistakes, and no time zone can be applied to all
 MONTHS = (  # one that a text begins is meant: Dec, Dez., déc.
-    "january januar janner janvier enero",
-    "february februar feber fevrier febrero",
-    "march marz mars marzo",
-    "april avril abril",
-    "may mai mayo",
-    "june juni juin junio",
-    "july juli juillet julio",
-    "august aout agosto",
-    "september septembre septiembre setiembre",
-    "october oktober octobre octubre",
-    "november novembre noviembre",
-    "december dezember decembre diciembre",
+    "january januar janner janvier enero gennaio janeiro januari stycznia ledna",
+    "february februar feber fevrier febrero febbraio fevereiro februari lutego unora",
+    "march marz mars marzo marco maart marts marca brezna",
+    "april avril abril aprile kwietnia dubna",
+    "may mai mayo maggio maio mei maj maja kvetna",
+    "june juni juin junio giugno junho czerwca cervna",
+    "july juli juillet julio luglio julho lipca cervence",
+    "august aout agosto augustus augusti sierpnia srpna",
+    "september septembre septiembre setiembre settembre setembro wrzesnia zari",
+    "october oktober octobre octubre ottobre outubro pazdziernika rijna",
+    "november novembre noviembre novembro listopada listopadu",
+    "december dezember decembre diciembre dicembre dezembro grudnia prosince",
 )
 WEEKDAY, MONTH, DAY = r"(?:[^\W\d]+,? )??", r"(?P<month>[^\W\d]{3,})\.?", r"(?P<day>\d{1,2})"
-CLOCK = r"(?P<hour>\d{1,2}) ?[:h] ?(?P<minute>\d\d)(?: ?(?P<half>[ap])\.? ?m\.?)?"
+CLOCK = r"(?P<hour>\d{1,2}) ?[:.h] ?(?P<minute>\d\d)(?: ?(?P<half>[ap])\.? ?m\.?)?"
+NUMBER = r"(?P<month>\d{1,2})"
 LOCAL_TIMES = (
     re.compile(rf"{WEEKDAY}{DAY}\.? (?:de )?{MONTH} (?:de )?(?P<year>\d{{4}}),? {CLOCK}"),
-    re.compile(rf"{WEEKDAY}{MONTH} {DAY}, (?P<year>\d{{4}}),? {CLOCK}"),
+    re.compile(rf"{WEEKDAY}{MONTH} {DAY},? (?P<year>\d{{4}}),? {CLOCK}"),
+    re.compile(rf"{WEEKDAY}{DAY}\. ?{NUMBER}\. ?(?P<year>\d{{4}}),? {CLOCK}"),
+    re.compile(rf"(?P<year>\d{{4}})[^\d:]{{1,2}}{NUMBER}[^\d:]{{1,2}}{DAY}\D*? {CLOCK}"),
 )
 
 
@@ -63,12 +67,12 @@ def _parse_local_time(text: str) -> datetime:
     words = unicodedata.normalize("NFKD", text.casefold())
     words = "".join(c for c in words if not unicodedata.combining(c))
     match = next(filter(None, (form.fullmatch(words) for form in LOCAL_TIMES)), None)
-    months = [
-        number
-        for number, names in enumerate(MONTHS, 1)
-        if match and f" {match['month']}" in f" {names}"
-    ]
-    if not match or len(months) != 1:
+    if not match:
+        raise ValueError(text)
+    named = match["month"]
+    months = [number for number, names in enumerate(MONTHS, 1) if f" {named}" in f" {names}"]
+    months = [int(named)] if named.isdecimal() else months
+    if len(months) != 1:
         raise ValueError(text)
     hour = int(match["hour"])
     if half := match["half"]:
@@ -91,8 +95,7 @@ def read_time(text: str, zone: tzinfo | None, where: str, latest: bool = False) 
     except ValueError:
         raise UsageError(
             f"{where} is {text[:60]!r}, which is not a time in a known format.",
-            "Write it like this: 2026-12-01T23:59:00+01:00. Of Moodle, download the worksheet in "
-            "English, German, French or Spanish.",
+            "Write it like this: 2026-12-01T23:59:00+01:00.",
         ) from None
 
 

@@ -35,7 +35,7 @@ def test_no_room_imports_another_but_the_page_the_gradebook_and_those_that_may_t
 
 
 def test_a_system_of_schools_is_named_in_its_file_and_where_people_read_its_name():
-    names = re.compile("moodle|canvas|brightspace", re.I)
+    names = re.compile("moodle|canvas|brightspace|blackboard", re.I)
     found = {
         path.relative_to(GRADING.parent).as_posix()
         for path in GRADING.parent.rglob("*.py")
@@ -43,13 +43,13 @@ def test_a_system_of_schools_is_named_in_its_file_and_where_people_read_its_name
     }
     assert found == {
         "grading/lms/__init__.py",
+        "grading/lms/blackboard.py",
         "grading/lms/brightspace.py",
         "grading/lms/canvas.py",
         "grading/lms/moodle.py",
         "cli/instructor/gradebook.py",  # examples
         "cli/instructor/feedback.py",
-        "grading/sample.py",  # a column of its roster
-        "grading/times.py",  # a remedy
+        "grading/sample.py",  # whose download it makes
     }
 
 

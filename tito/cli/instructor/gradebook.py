@@ -100,7 +100,7 @@ RosterCsv = Annotated[
     typer.Argument(
         metavar="[CSV]",
         help=f"A class list from {joined([*LISTS, 'Excel'])}; or your own, with the column "
-        "`student` and any of name, email, section, id, sis_login_id, ... Without it: list the "
+        "`student` and any of name, email, section, group, id, ... Without it: list the "
         "class.",
     ),
 ]
@@ -506,8 +506,6 @@ def gradebook_export(
     if output:
         files = f"{count} file{'s' * (count != 1)} written." if count else "nothing has changed."
         echo(f"{output}: {files}")
-    if kind in exports.EXPORTS and (note := exports.EXPORTS[kind].export_note):
-        echo(note)
 
 
 def write_export(chosen: "Selection", kind: str, output: Path | None, force: bool) -> int:

@@ -110,7 +110,10 @@ def read_works(
     from tito.grading.page.similarity import written
     from tito.grading.setting import LIMITS
 
+    seen = set[str]()  # a group handed in once
     with SubmissionReader(entries, LIMITS, open_submission, written) as reader:
         for submission in find_submissions(submissions, entries, learners, submitted=None):
-            if submission.uploads and (members is None or submission.student in members):
+            names = frozenset(upload.name for upload in submission.uploads)
+            if names - seen and (members is None or submission.student in members):
+                seen |= names
                 yield reader.read(submission)

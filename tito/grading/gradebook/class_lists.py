@@ -12,7 +12,7 @@ from tito.csv_tables import decoded, normalised, ours, table
 from tito.errors import UsageError
 from tito.grading.lms import SYSTEMS, id_columns
 from tito.grading.lms.system import System
-from tito.grading.roster import Learner, learner_of, shown
+from tito.grading.roster import GROUP, Learner, learner_of, shown
 
 OWN, TABLE = "a roster", "a table"
 STAFF = re.compile(
@@ -105,7 +105,19 @@ def choose(class_list: RosterFile, wanted: str | None = None, remembered: str | 
 
 def learners_of(class_list: RosterFile, id_column: str) -> list[Learner]:
     """The learners in a RosterFile, whose ids are in that column."""
+    _check_groups(class_list)
     return [learner_of(line[id_column], line) for _, line in class_list.lines]
+
+
+def _check_groups(class_list: RosterFile) -> None:
+    """Raise UsageError for a learner who is in two groups."""
+    for number, line in class_list.lines:
+        if len(names := re.split(r"\s*[,;|]\s*", line.get(GROUP, ""))) > 1:
+            raise UsageError(
+                f"{class_list.path}:{number}: {line[GROUP]!r} in the column `group` are "
+                f"{len(names)} groups. One hand-in counts for a whole group: each learner has one.",
+                "Name one, without a comma. Call the column `section` if they work alone.",
+            )
 
 
 def _headers(path: Path, line: int, written: list[str]) -> tuple[System | None, str, list[str]]:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tito.errors import UsageError
+from tito.errors import UsageError, suggest
 from tito.grading.gradebook import class_lists, merging
+from tito.grading.gradebook.counting import arrival_of
 from tito.grading.gradebook.database import read, sound_rows, transaction, write
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import PointsChange, add_change
@@ -33,6 +34,7 @@ from tito.grading.gradebook.tables import (
 )
 from tito.grading.roster import (
     DECIDED,
+    GROUP,
     GUESS,
     SURE,
     Learner,
@@ -55,6 +57,7 @@ class Enrollment:
     id_column  whose texts are the ids
     learners   ids of those whom it lists
     source     which program wrote it; left_out, remarks: see `class_lists.RosterFile`
+    groups     how many groups it has
     theirs     {stranger: learner} whose grades became that learner's
     strangers  ids that were graded and that no roster has
     absent     ids of learners of the book whom it does not list
@@ -66,6 +69,7 @@ class Enrollment:
     source: str = ""
     left_out: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    groups: int = 0
     theirs: dict[str, str] = field(default_factory=dict)
     strangers: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
@@ -85,9 +89,7 @@ def enroll(
     Raises UsageError for a damaged list, and where a book with grades has its ids from another
     column.
     """
-    class_list = class_lists.read(path)
-    column = class_lists.choose(class_list, id_column, id_column_of(book))
-    learners = class_lists.learners_of(class_list, column)
+    class_list, column, learners = _read(book, path, id_column)
 
     def work(database: sql.Connection) -> tuple[Enrollment, list[PointsChange]]:
         before = _set_id_column(database, path, column)
@@ -99,6 +101,7 @@ def enroll(
             class_list.source,
             class_list.left_out,
             class_list.remarks,
+            groups=len(Roster(learners).groups),
             absent=_not_listed(states, ids, None),
             left=[student for student in ids if states.get(student) == LEFT],
         )
@@ -112,6 +115,28 @@ def enroll(
     enrollment, moved = write(book.engine, work)
     book.note_points(moved)
     return enrollment
+
+
+def _read(
+    book: Gradebook, path: Path, id_column: str | None
+) -> tuple[class_lists.RosterFile, str, list[Learner]]:
+    """The class list, the column of its ids, and its learners. A list of groups without names adds
+    none: an unknown id there raises UsageError.
+    """
+    class_list = class_lists.read(path)
+    column = class_lists.choose(class_list, id_column, id_column_of(book))
+    learners = class_lists.learners_of(class_list, column)
+    known, columns = {one.student for one in book.learners()}, class_list.columns
+    with transaction(book.engine) as database:
+        known |= _aliases(database).keys()
+    for one in learners if known and GROUP in columns and "name" not in columns else ():
+        if learner_id(one.student) not in known:
+            raise UsageError(
+                f"{path}: {one.student!r}, of the group {one.group!r}, is no learner of this "
+                "gradebook.",
+                suggest(one.student, known, "Add a column `name` to add learners."),
+            )
+    return class_list, column, learners
 
 
 def _not_listed(states: dict[str, str | None], ids: list[str], state: str | None) -> list[str]:
@@ -165,6 +190,7 @@ def _claim_strangers(
         named = roster.remembered(stem, SURE)
         if not named:
             named, sure = roster.owners(stem)
+            named = {min(named)} if named and roster.team(named) >= named else named
         if not sure or len(named) != 1:
             continue
         owner = learner_id(roster.learners[next(iter(named))].student)

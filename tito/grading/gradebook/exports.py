@@ -28,7 +28,7 @@ from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.lms import having
 from tito.grading.lms.system import Lesson, LessonGrade, Part, Row, Table
 from tito.grading.result import VERDICTS, CheckResult
-from tito.safe_text import visible
+from tito.grading.roster import GROUP
 
 
 @dataclass
@@ -68,17 +68,10 @@ class Selection:
             )
         return lessons
 
-    def learners(self, missing: bool = False) -> Iterator[tuple[ClassMember, list[Grade]]]:
-        """(learner, their grades) for each learner of the class.
-
-        missing  whether also of lessons that were not handed in and are not exported as 0
-        """
+    def learners(self) -> Iterator[tuple[ClassMember, list[Grade]]]:
+        """(learner, their grades) for each learner of the class, without empty cells."""
         for learner, grades, today in self._as_graded():
-            there = (
-                grade
-                for grade in grades
-                if not self.is_empty(grade) or missing and not self.is_unclaimed(grade)
-            )
+            there = (grade for grade in grades if not self.is_empty(grade))
             yield learner, [of_today(grade, today[grade.lesson]) for grade in there]
 
     def table(self, folder: str = "") -> Table:
@@ -88,7 +81,7 @@ class Selection:
 
     def _rows(self, lessons: list[Lesson]) -> Iterator[Row]:
         by_name = {lesson.name: lesson for lesson in lessons}
-        for learner, grades in self.learners(missing=True):
+        for learner, grades in self.learners():
             yield Row(
                 learner.student,
                 html_pages.file_name(learner.student),
@@ -98,7 +91,6 @@ class Selection:
                     LessonGrade(
                         by_name[grade.lesson],
                         grade.points,
-                        self.is_empty(grade),
                         summary(grade),
                         grade.lateness.arrived or grade.graded,
                         grade.graded,
@@ -177,12 +169,13 @@ def of_today(grade: Grade, most: int) -> Grade:
 
 
 def csv_rows(table: Table) -> Iterator[list[Any]]:
-    yield ["student", "name", *(lesson.name for lesson in table.lessons), "total"]
+    group = [GROUP] if GROUP in table.headers else []
+    yield ["student", "name", *group, *(lesson.name for lesson in table.lessons), "total"]
     for row in table.rows:
         points = row.points(table)
         known = [each for each in points if each is not None]
         total = late.tidy(sum(known, Decimal(0))) if known else None
-        yield [Id(row.student), row.name, *points, total]
+        yield [Id(row.student), row.name, *map(row.columns.get, group), *points, total]
 
 
 EXPORTS = having("export")
@@ -230,27 +223,19 @@ def summary(grade: Grade) -> str:
 def parts_of(grade: Grade) -> list[Part]:
     """The checks and answers of a grade, as its learner may see them."""
     checks = [_part_of_check(grade, check) for check in grade.result.checks]
-    return [*checks, *(_part_of_answer(grade, answer) for answer in grade.answers)]
+    return [*checks, *(_part_of_answer(answer) for answer in grade.answers)]
 
 
 def _part_of_check(grade: Grade, check: CheckResult) -> Part:
     points = min(grade.check_points(check), Decimal(check.max_points))
     by_hand = check.id in grade.check_overrides
     passed = points == check.max_points if by_hand else check.passed
-    output = None
-    if not (passed or check.hidden):
-        cause = f"\nThe mistake is in the lesson {check.caused_by}." if check.caused_by else ""
-        output = visible(check.message) + cause
-    name = check.name or check.id
-    return Part(name, passed, points, check.max_points, bool(check.hidden), output=output)
+    return Part(check.name or check.id, passed, points, check.max_points)
 
 
-def _part_of_answer(grade: Grade, answer: GradedAnswer) -> Part:
-    comments = [one.text for one in grade.comments if one.exercise == answer.question]
+def _part_of_answer(answer: GradedAnswer) -> Part:
     points, most = answer.points, answer.max_points
-    passed = bool(most) and points == most
-    output = visible("\n".join([answer.state, *comments]))
-    return Part(answer.question, passed, points, most, is_judged=True, output=output)
+    return Part(answer.question, bool(most) and points == most, points, most)
 
 
 def write_file(path: Path, text: str, force: bool = False) -> bool:

@@ -47,13 +47,9 @@ def grades(
         marks += "".join(cell.plain for cell in points) + "(" * bool(learner.state)
         listing.add_row(
             Text(plain(learner.student, 40)),
-            Text(
-                f"({learner.state}) " * bool(learner.state) + plain(learner.name),
-                no_wrap=True,
-                overflow="ellipsis",
-            ),
+            _name(learner),
             *points,
-            shown(sum((grade.points for grade in mine), Decimal(0))),
+            _total([grade for grade in mine if not is_empty(grade)]),
         )
     legend = ["   ".join(f"{number:02} {name}" for name, (number, _, _) in lessons.items())]
     notes = {
@@ -74,6 +70,17 @@ def _points(grade: Grade | None, is_empty: IsEmpty) -> Text:
     marks = "*" * grade.is_by_hand + "~" * grade.is_late + "?" * bool(grade.to_judge)
     marks += "#" * grade.outdated
     return Text(f"{grade.points}{marks}", "green" if grade.points == grade.max_points else "")
+
+
+def _name(learner: ClassMember) -> Text:
+    state = f"({learner.state}) " * bool(learner.state)
+    group = f", group {plain(learner.group)}" * bool(learner.group)
+    return Text(f"{state}{plain(learner.name)}{group}", no_wrap=True, overflow="ellipsis")
+
+
+def _total(grades: list[Grade]) -> str:
+    """The sum of these grades; an export has an empty cell where there are none."""
+    return shown(sum((grade.points for grade in grades), Decimal(0))) if grades else "-"
 
 
 def grade_table(grades: Iterable[Grade], is_empty: IsEmpty, notes: bool = False) -> Table:
@@ -230,9 +237,9 @@ def history(changes: Iterable[Change]) -> Iterator[Text]:
 
 def roster(learners: Iterable[ClassMember]) -> RenderableType:
     """Who is in the class."""
-    listing = table("student", "name", "email", "section", "")
-    for learner in learners:
-        cells = (learner.student, learner.name, learner.email, learner.section, learner.state)
+    listing = table("student", "name", "email", "section", "group", "")
+    for one in learners:
+        cells = (one.student, one.name, one.email, one.section, one.group, one.state)
         listing.add_row(*(Text(plain(cell, 60)) for cell in cells))
     return (
         listing
@@ -244,6 +251,8 @@ def roster(learners: Iterable[ClassMember]) -> RenderableType:
 def enrollment(enrolled: Enrollment, whole_class: bool = False) -> Iterator[str]:
     """Sentences about a roster that was read."""
     yield from enrolled.remarks
+    if enrolled.groups:
+        yield f"{count(enrolled.groups, 'group')}: one hand-in counts for all learners of a group"
     if enrolled.left_out:
         yield f"no learners, left out: {_names(enrolled.left_out)}"
     for stranger, learner in enrolled.theirs.items():

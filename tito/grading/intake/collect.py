@@ -11,13 +11,14 @@ import contextlib
 import hashlib
 import json
 import os
+import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timezone
 from pathlib import Path
 
-from tito.errors import TitoError, UsageError
+from tito.errors import Notice, TitoError, UsageError
 from tito.grading.intake.archives import Unreadable, some
 from tito.grading.intake.inbox import Inbox, list_files, read_inbox
 from tito.grading.intake.submission_times import (
@@ -26,11 +27,12 @@ from tito.grading.intake.submission_times import (
     read_time_table,
 )
 from tito.grading.lms import SYSTEMS, read_name
+from tito.grading.lms.system import Entry as EntryName
 from tito.grading.lms.system import Submitters
 from tito.grading.roster import DECIDED, GUESS, SURE, Learner, Roster, entry_keys, shown
 from tito.grading.setting import LIMITS, Limits
-from tito.grading.submission import Submission, Upload, natural_key
-from tito.grading.times import read_time
+from tito.grading.submission import Arrived, Submission, Upload, natural_key
+from tito.grading.times import parse_time, read_time
 from tito.lesson.course import Entry
 
 UPLOADS = 20  # of one learner that are looked at
@@ -64,14 +66,16 @@ def find_submissions(
     tables = _time_tables(inbox, submitted)
     dating = _Dating(inbox, tables, submitted)
     if roster is None:
-        return _by_entry([(upload, ()) for upload in inbox.uploads], dating)
-    owned, strangers = _by_owner(inbox, _Owners(roster, tables))
-    submissions = [
-        _of_learner(learner, uploads, notes, dating)
-        for learner, (uploads, notes) in zip(roster, owned)
-    ]
-    taken = {submission.student.casefold() for submission in submissions}
-    return submissions + _by_entry(strangers, dating, taken)
+        submissions = _by_entry([(upload, ()) for upload in inbox.uploads], dating)
+    else:
+        owned, strangers = _by_owner(inbox, _Owners(roster, tables), dating)
+        submissions = [
+            _of_learner(learner, uploads, notes) for learner, (uploads, notes) in zip(roster, owned)
+        ]
+        taken = {submission.student.casefold() for submission in submissions}
+        submissions += _by_entry(strangers, dating, taken)
+    dating.warn()
+    return submissions
 
 
 def entry_numbers(path: Path, roster: list[Learner]) -> dict[str, dict[str, str]]:
@@ -120,33 +124,51 @@ class _Dating:
         entries = filter(None, (read_name(upload.stem) for upload in inbox.uploads))
         count = Counter(entry.system for entry in entries if entry.is_certain or entry.late)
         self.systems = {name for name, times in count.items() if times > len(inbox.uploads) / 2}
+        self.unknown: dict[str, str] = {}  # {where: a time that is not understood}
 
-    def dated(self, upload: Upload, learner: Learner | None = None) -> Upload:
-        """The upload with when it arrived."""
+    def dated(self, upload: Upload, owners: Sequence[Learner | None] = ()) -> Upload:
+        """The upload with when it arrived. A table may have the time of any of its owners."""
         arrived, stem = upload.arrived, upload.stem
         if (known := self.submitters.get(upload.name, Submitters()).arrived).when:
             arrived = known
-        if not arrived.when:
-            arrivals = (table.arrival(stem, learner) for table in self.tables)
-            arrived = next((arrival for arrival in arrivals if arrival.when), arrived)
+        for table in self.tables:
+            if not arrived.when:
+                arrivals = [table.arrival(stem, one) for one in owners or [None]]
+                arrived = max(arrived, *arrivals, key=lambda one: one.order)
         entry = read_name(stem)
         is_named = entry and entry.system in self.systems
         if entry and entry.time and is_named and self.reads_times and not arrived.when:
-            where = f"The time in {shown(stem, 80)}"
-            time = read_time(entry.time, self.submitted.zone, where)
-            arrived = replace(arrived, when=time, how=entry.system)
+            arrived = self._by_name(entry, f"The time in {shown(stem, 80)}", arrived)
         if entry and (entry.late or is_named and entry.late is not None):
             arrived = replace(arrived, late=entry.late, how=arrived.how or entry.system)
         if self.submitted.time and not arrived.when and arrived.late is not False:
             arrived = replace(arrived, when=self.submitted.time, how="--submitted")
         return replace(upload, arrived=replace(arrived, latest=arrived.when))
 
+    def _by_name(self, entry: EntryName, where: str, arrived: Arrived) -> Arrived:
+        """The arrival with the time in the name of an entry, if that can be understood."""
+        try:
+            parse_time(entry.time, timezone.utc)
+        except ValueError:
+            self.unknown[where] = entry.time
+            return arrived
+        time = read_time(entry.time, self.submitted.zone, where)
+        return replace(arrived, when=time, how=entry.system)
 
-def _of_learner(
-    learner: Learner, uploads: list[Upload], notes: Iterable[str], dating: _Dating
-) -> Submission:
+    def warn(self) -> None:
+        """Say which times in names could not be understood."""
+        if self.unknown:
+            words = (
+                f"The names of {len(self.unknown)} submissions have a time that was not "
+                f"understood: {some(self.unknown.values())}. They count as in time, unless "
+                "--submitted says when they arrived."
+            )
+            warnings.warn(words, Notice, stacklevel=2)
+
+
+def _of_learner(learner: Learner, uploads: list[Upload], notes: Iterable[str]) -> Submission:
     """The Submission of a learner in the roster, with these uploads."""
-    counted, order_notes = _in_order([dating.dated(upload, learner) for upload in uploads])
+    counted, order_notes = _in_order(uploads)
     name = learner.name or learner.student
     return Submission(learner.student, name, tuple(counted), (*notes, *order_notes))
 
@@ -162,10 +184,17 @@ def _in_order(uploads: list[Upload]) -> tuple[list[Upload], list[str]]:
     if len(readable) > UPLOADS:
         older = some(upload.name for upload in readable[:-UPLOADS])
         notes.append(f"There are {len(readable)} entries; these older ones do not count: {older}.")
-    if refused and readable:
+    if readable:
         other = "is not a folder, zip, tar, script or notebook"
-        notes += [f"{shown(one.name, 80)} {one.problem or other}." for one in refused[:5]]
+        own = [one for one in refused if not _is_text(one)]
+        notes += [f"{shown(one.name, 80)} {one.problem or other}." for one in own[:5]]
     return readable[-UPLOADS:] or refused[-UPLOADS:], notes
+
+
+def _is_text(upload: Upload) -> bool:
+    """Whether a system wrote this file, beside the learner's."""
+    entry = read_name(upload.stem)
+    return bool(entry and entry.is_text)
 
 
 def _by_entry(
@@ -228,8 +257,20 @@ class _Owners:
     def __init__(self, roster: list[Learner], tables: list[TimeTable]) -> None:
         self.roster, self.finder, self.tables = roster, Roster(roster), tables
 
-    def of_upload(self, upload: Upload) -> tuple[set[int], Upload]:
-        """The owners of an entry, several where it fits several; and the entry with its keys."""
+    def of_upload(
+        self, upload: Upload, submitters: Submitters | None
+    ) -> tuple[set[int], dict[int, Upload]]:
+        """The owners of an entry, several where it fits several; and {owner: the entry with their
+        keys}, where that is certain. submitters: of a team each may be known or not.
+        """
+        if not submitters:
+            owners, entry = self._by_name(upload)
+            return owners, dict.fromkeys(owners, entry) if len(owners) == 1 else {}
+        people = map(self._of_person, submitters.people)
+        theirs = {min(of): replace(upload, keys=keys) for of, keys in people if len(of) == 1}
+        return {*theirs}, theirs
+
+    def _by_name(self, upload: Upload) -> tuple[set[int], Upload]:
         stem, finder = upload.stem, self.finder
         entry = replace(upload, keys=entry_keys(stem))
         found = [
@@ -245,7 +286,7 @@ class _Owners:
             owners, sure = finder.remembered(stem, GUESS) or owners, False
         return owners, replace(entry, sure=sure)
 
-    def of_person(self, person: dict[str, str]) -> tuple[set[int], tuple[str, ...]]:
+    def _of_person(self, person: dict[str, str]) -> tuple[set[int], tuple[str, ...]]:
         """The owners of the work of {"name", "sid", "email"}, and the keys of that person."""
         finder = self.finder
         ids = [text for name in ("sid", "email") if (text := person.get(name, ""))]
@@ -263,32 +304,32 @@ def _first_single(found: Iterable[set[int]]) -> set[int]:
 
 
 def _by_owner(
-    inbox: Inbox, finder: _Owners
+    inbox: Inbox, finder: _Owners, dating: _Dating
 ) -> tuple[list[tuple[list[Upload], list[str]]], list[tuple[Upload, Notes]]]:
     """[(uploads, notes)] by learner, and [(upload, notes)] that match no learner."""
     owned: list[tuple[list[Upload], list[str]]] = [([], []) for _ in finder.roster]
     rest: list[tuple[Upload, Notes]] = []
     for upload in inbox.uploads:
+        owners, theirs = finder.of_upload(upload, inbox.submitters.get(upload.name))
+        team = finder.finder.team(owners)
+        group = finder.roster[min(team)].group if len(team) > 1 else ""
+        if group:
+            other = replace(upload, group=group)
+            theirs = {one: replace(theirs.get(one, other), group=group) for one in team}
+        people = [finder.roster[number] for number in sorted(owners)]
         shown_name = shown(upload.name, 80)
-        if upload.name in inbox.submitters:  # a team's, in which each may be known or not
-            people = map(finder.of_person, inbox.submitters[upload.name].people)
-            team = {next(iter(owners)): keys for owners, keys in people if len(owners) == 1}
-            for number, keys in team.items():
-                owned[number][0].append(replace(upload, keys=keys))
-            if not team:
-                rest.append((upload, (f"{shown_name} belongs to no learner in the roster.",)))
-            continue
-        owners, entry = finder.of_upload(upload)
-        if len(owners) == 1:
-            uploads, notes = owned[next(iter(owners))]
-            uploads.append(entry)
-            if not entry.sure and len(notes) < 5:
-                notes.append(f"{shown_name} was taken for theirs because of a part of its name.")
-        elif owners:
-            names = ", ".join(finder.roster[number].student for number in sorted(owners)[:5])
+        for number, entry in theirs.items():
+            uploads, notes = owned[number]
+            uploads.append(dating.dated(entry, people))
+            why = f"Handed in by the group {shown(group, 80)}." if group else ""
+            if not entry.sure:
+                why = f"{shown_name} was taken for theirs because of a part of its name."
+            notes += [why] * bool(why and why not in notes and len(notes) < 5)
+        if owners and not theirs:
+            names = ", ".join(one.student for one in people[:5])
             why = f"{shown_name} may belong to {names}: its name does not identify the learner."
             rest.append((upload, (why,)))
-        else:
+        elif not theirs:
             rest.append((upload, (f"{shown_name} belongs to no learner in the roster.",)))
     return owned, rest
 

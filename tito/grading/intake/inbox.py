@@ -5,7 +5,6 @@ Entries are listed without being opened; `list_upload` opens one.
 """
 
 import contextlib
-import csv
 import functools
 import io
 import os
@@ -137,7 +136,7 @@ def _worksheets(names: list[str], read: Callable[[str], bytes]) -> list[tuple[st
         entry = read_name(name)
         if not name.lower().endswith(".csv") or entry and entry.number:
             continue
-        with contextlib.suppress(Unreadable, UnicodeDecodeError, csv.Error):
+        with contextlib.suppress(Unreadable, UnicodeDecodeError, UsageError):
             text = read(name).decode("utf-8-sig")
             if is_worksheet(text):
                 worksheets.append((name, text))

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import io
 import re
+from collections import defaultdict
 from collections.abc import Callable, Set
 from dataclasses import replace
 from typing import Any
@@ -58,13 +59,13 @@ def open_submission(
     contents = Contents(submission.student, notes=list(submission.notes))
     reading = Reading(lessons, limits, contents.notes, limits.read, refused, on_file)
     groups: dict[str, list[tuple[Any, list[Member]]]] = {lesson.name: [] for lesson in lessons}
-    lesson_files = []  # that were uploaded separately, and are compared
+    lesson_files = defaultdict[str, list[Member]](list)  # uploaded separately, and compared
     strange: list[str] = []
     with contextlib.ExitStack() as opened:
         for upload in submission.uploads:
             try:
                 if upload.kind == "file":
-                    lesson_files.append(_lone_file(upload))
+                    lesson_files[upload.group and upload.name].append(_lone_file(upload))
                     continue
                 for name, members in _open_upload(upload, reading, strange, opened).items():
                     members = [replace(member, entry=upload.name) for member in members]
@@ -73,8 +74,9 @@ def open_submission(
                 strange.append(f"{upload.name}, which {error}")
             except Unreadable as error:
                 contents.problem = f"{shown(upload.name, 80)} {error}."
-        for name, members in _candidates_among(lesson_files, reading, strange).items():
-            groups[name].append((max(member.changed for member in members), members))
+        for files in lesson_files.values():
+            for name, members in _candidates_among(files, reading, strange).items():
+                groups[name].append((max(member.changed for member in members), members))
         for lesson in lessons:
             if groups[lesson.name]:
                 contents.files[lesson.name] = _latest(lesson, groups[lesson.name], reading)
@@ -132,15 +134,17 @@ def _lone_file(upload: Upload) -> Member:
 def _latest(lesson: Entry, groups: list[tuple[Any, list[Member]]], reading: Reading) -> LessonFile:
     """The LessonFile that counts, of the groups (order, members) of a lesson's files.
 
-    It is from the latest upload, or from an earlier one if the latest is as released.
+    It is from the latest upload, or from an earlier one if the latest is as released or cannot be
+    read.
     """
     groups = sorted(groups, key=lambda pair: pair[0], reverse=True)
     file = choose_file(lesson, groups[0][1], reading)
     chosen, why = 0, f"the latest of {len(groups)}"
-    if not file.problem and not count_written(lesson, file):
+    if not count_written(lesson, file):
         for number, (_, members) in enumerate(groups[1:], 1):
             earlier = choose_file(lesson, members, reading)
-            if not earlier.problem and count_written(lesson, earlier):
+            if count_written(lesson, earlier):
+                reading.notes += [f"{lesson.name}: {file.problem}"] * bool(file.problem)
                 file, chosen = earlier, number
                 why = "the latest in which an exercise is written"
                 break

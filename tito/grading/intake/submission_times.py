@@ -7,22 +7,20 @@ used to sort the submissions of a learner. Times that a learner can set are not 
 `TimeTable` reads a table of times with a line for each learner.
 """
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path
 
-from tito.csv_tables import decoded, ours, table
+from tito.csv_tables import decoded, table
 from tito.errors import UsageError
+from tito.grading.intake.time_columns import EMPTY, recognized, restored
 from tito.grading.lms import SYSTEMS, read_name
 from tito.grading.roster import ID, Learner, words_of
 from tito.grading.submission import NOBODY, Arrived
 from tito.grading.times import read_time
 
-TIME_COLUMNS = ("arrived", "submitted_at")  # of the instructor's own tables
 NAME_COLUMNS = ("name", "student")
 ID_COLUMNS = ("email", "roster_identifier")
 
@@ -124,24 +122,30 @@ def read_time_table(path: Path, text: str, zone: tzinfo | None) -> TimeTable:
 
     Raises UsageError with the line for what cannot be read.
     """
-    (_, written), *rows = table(path, text.lstrip("\ufeff"))
-    header = [ours(name) for name in written]
-    column, system = _time_column(header)
+    written, rows = _rows(path, text)
+    header, column, system = recognized(written, [row for _, row in rows])
     how = system if system and SYSTEMS[system].said else "--submitted"
-    if not column:
+    if column < 0:
         raise UsageError(
             f"{path}:1: there is no column of times. The columns are: "
             f"{', '.join(header) or 'none'}.",
             "Name it `arrived`, next to the learners' ids, as in the roster.",
         )
-    lines = []
-    for number, row in rows:
-        cells = dict(zip(reversed(header), [""] * (len(header) - len(row)) + row[::-1]))
-        text, arrived = cells.get(column, ""), NOBODY
-        if text not in ("", "-"):
-            arrived = Arrived(read_time(text, zone, f"{path}:{number}: {column}"), how)
+    lines, times = [], restored([row[column] for _, row in rows])
+    for (number, row), text in zip(rows, times):
+        arrived = NOBODY
+        if text not in EMPTY:
+            arrived = Arrived(read_time(text, zone, f"{path}:{number}: {header[column]}"), how)
+        cells = dict(zip(reversed(header), reversed(row)))
         lines.append(_time_line(cells, arrived, _entry_numbers(system)))
     return TimeTable(system, lines)
+
+
+def _rows(path: Path, text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """(headers, [(line number, as many cells)])."""
+    (_, written), *rows = table(path, text.lstrip("\ufeff"))
+    size = len(written)
+    return written, [(number, (row + [""] * size)[:size]) for number, row in rows]
 
 
 def _time_line(cells: dict[str, str], arrived: Arrived, numbers: Sequence[str]) -> TimeLine:
@@ -157,25 +161,17 @@ def _time_line(cells: dict[str, str], arrived: Arrived, numbers: Sequence[str]) 
     return TimeLine(ids, match[1] if match else "", "".join(words_of(name)), arrived)
 
 
-def _time_column(header: list[str]) -> tuple[str, str]:
-    """(the first column of times, the name of the system that writes it), "" without one."""
-    for column in header:
-        for name, system in SYSTEMS.items():
-            if system.times and system.times.match(column):
-                return column, name
-        if column in TIME_COLUMNS:
-            return column, ""
-    return "", ""
-
-
 def _entry_numbers(system: str) -> Sequence[str]:
     return SYSTEMS[system].entry_numbers if system else ()
 
 
 def is_worksheet(text: str) -> bool:
-    """Whether this text is a table of times with a system's numbers, by its first line."""
-    first = next(csv.reader(io.StringIO(text.lstrip("\ufeff").partition("\n")[0])), [])
-    return bool(_entry_numbers(_time_column([ours(name) for name in first])[1]))
+    """Whether this text is a table of times with a system's numbers."""
+    try:
+        written, rows = _rows(Path(), text)
+    except UsageError:  # its header may be enough, and the message comes when it is read
+        written, rows = _rows(Path(), text.partition("\n")[0])
+    return bool(_entry_numbers(recognized(written, [row for _, row in rows])[2]))
 
 
 @dataclass(frozen=True)

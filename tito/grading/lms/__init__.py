@@ -10,6 +10,7 @@ system.py  the protocol, and the plain values that are passed
 
 from collections.abc import Iterable
 
+from tito.grading.lms.blackboard import Blackboard
 from tito.grading.lms.brightspace import Brightspace
 from tito.grading.lms.canvas import Canvas
 from tito.grading.lms.classroom50 import Classroom50
@@ -25,6 +26,7 @@ SYSTEMS: dict[str, System] = {
     "github": GitHub(),
     "google": Google(),
     "brightspace": Brightspace(),
+    "blackboard": Blackboard(),
     "gradescope": Gradescope(),
     "classroom50": Classroom50(),
     "moodle": Moodle(),

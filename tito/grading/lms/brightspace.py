@@ -2,7 +2,8 @@
 
 Its download holds folders, `12345-678901 - Ada Lovelace - Nov 20, 2026 1011 AM`: its own numbers,
 the name, the local time; elsewhere `... - alovelace Ada Lovelace - 20 November 2026 1011 AM`, or
-`... - 100815 Lovelace - ...`; and index.html, a list of them.
+`... - 100815 Lovelace - ...`; and index.html, a list of them. The time has a form of
+the school's language: what follows the last ` - ` is a time if there is a year in it.
 
 Grades are imported under Grades, mapped by OrgDefinedId or Username (roster columns org_defined_id,
 username), else by the learner's id; grade items of points.
@@ -16,10 +17,10 @@ from tito.csv_tables import normalised, ours
 from tito.grading.lms.system import Entry, System, Table
 
 NAME = re.compile(
-    r"\d+-\d+ - (?P<name>.+) - "
-    r"(?P<time>(?:[A-Z][a-z]{2} \d{1,2},|\d{1,2} [A-Z][a-z]+) \d{4} \d{3,4} [AP]M)",
+    r"\d+-\d+ - (?P<name>.+) - (?P<time>(?=.*\b\d{4}\b)(?:(?! - ).)+)",
     re.S,
 )
+CLOCK = re.compile(r"(?<=\d )(\d{1,2})[. ]?(\d\d)(?= ?[ap]\.? ?m\.?\Z|\Z)", re.I)  # "1011 AM"
 END = "End-of-Line Indicator"
 
 
@@ -34,7 +35,7 @@ class Brightspace(System):
     def entry(self, stem: str) -> Entry | None:
         if not (match := NAME.fullmatch(stem)):
             return None
-        time = re.sub(r"(\d\d)( [AP]M)$", r":\1\2", match["time"])  # "1011 AM"
+        time = CLOCK.sub(r"\1:\2", match["time"])
         return Entry("brightspace", (match["name"],), is_folder=True, time=time)
 
     def columns(self, headers: list[str]) -> list[str] | None:

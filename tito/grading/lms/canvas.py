@@ -5,6 +5,9 @@ of lateness, the numbers of learner and file, and the name that the learner chos
 Feedback goes back as a zip of files with these names; Canvas turns each page into a comment with
 the name of the file that was handed in, so the comment on a zip is a zip that holds the page.
 
+The names of a group's files have the group's name instead, and the number of one of its members;
+the list of groups is the export under People.
+
 Grades are imported under Grades. Ids come from the roster's columns id (or canvas_id), sis_user_id,
 sis_login_id and section; without any, the learner's id is the login. A roster column such as
 `tensor (1234)` names the assignment that exists in Canvas; without it Canvas makes a new one.
@@ -20,9 +23,17 @@ from tito.grading.submission import Upload
 
 NAME = re.compile(
     r"(?!.+_\d+_assignsubmission_(?:file|onlinetext)(?:_|\Z))"  # a name of Moodle's
-    r"(?P<ids>(?P<name>[^_]+)(?P<late>_late)?_(?P<id>\d+)_(?P<file>\d+))_.+",
+    r"(?P<ids>(?P<name>[^_]+)(?P<late>_late)?_(?P<id>\d+)_(?P<file>\d+))_"
+    r"(?!attempt_\d{4}-).+",  # a name of Blackboard's
     re.I | re.S,
 )
+GROUPS = {
+    "canvas_user_id": "id",
+    "user_id": "sis_user_id",
+    "login_id": "sis_login_id",
+    "sections": "section",
+    "group_name": "group",
+}
 LONG = 3  # digits of a number that Canvas gave to a file: `hw_1_2_final` has none
 NAMES = {"student": "name", "lastname": "last_name", "firstname": "first_name"}
 
@@ -44,6 +55,8 @@ class Canvas(System):
         return Entry("canvas", (match["name"],), match["id"], is_certain, late=late)
 
     def columns(self, headers: list[str]) -> list[str] | None:
+        if {"name", "canvas_user_id", "group_name"} <= set(headers):
+            return [GROUPS.get(name, name) for name in headers]
         begins = headers[0] == "Student" or headers[:2] == ["LastName", "FirstName"]
         if not (begins and {"ID", "SIS Login ID", "Section"} <= set(headers)):
             return None
@@ -55,7 +68,7 @@ class Canvas(System):
         return bool(line["id"]) and not (is_test and not line.get("sis_user_id"))
 
     def grades(self, table: Table) -> Iterator[list[Any]]:
-        titles = assignments(table)
+        titles = table.titles(r"\((\d+)\)", "({number})")
         yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *titles]
         yield ["    Points Possible", "", "", "", "", *(lesson.most for lesson in table.lessons)]
         for row in table.rows:
@@ -73,20 +86,8 @@ class Canvas(System):
 
     def feedback(self, name: str, columns: dict[str, str], uploads: Sequence[Upload]) -> str | None:
         for upload in uploads:
+            if upload.group:
+                continue  # the whole group would read it
             if match := NAME.fullmatch(upload.name):
                 return f"{match['ids']}_feedback.{'html' if upload.kind == 'file' else 'zip'}"
         return None
-
-
-def assignments(table: Table) -> list[str]:
-    """The title of each lesson's assignment, with its number where the roster knows it."""
-    titles = {lesson.name: lesson.numbered for lesson in table.lessons}
-    for column in table.headers:
-        if known := re.fullmatch(r"(.+)[_ ](\(\d+\))", column.lower()):
-            for lesson in table.lessons:
-                title, numbered = lesson.title, lesson.numbered
-                forms = {lesson.name: title, title: title, numbered: numbered}
-                for form, written in forms.items():
-                    if known[1].replace("_", " ") == form.lower().replace("_", " "):
-                        titles[lesson.name] = f"{written} {known[2]}"
-    return list(titles.values())

@@ -1,9 +1,10 @@
 """Moodle.
 
 Its download holds folders or files, `Ada Lovelace_20001_assignsubmission_file`: the name, a number
-that differs between assignments, and whether it is files or typed text. The grading worksheet of an
-assignment says when work arrived, and whose each number is. Moodle writes its lists in the language
-of the person who downloads them: English, German, French and Spanish are read.
+that differs between assignments, and whether it is files or typed text; of a group's assignment,
+`Red-Ada Lovelace_20001_...`. The grading worksheet of an assignment says when work arrived, and
+whose each number is. Moodle writes its lists in the language of the person who downloads them: the
+class list is read in English, German, French and Spanish, the worksheet in any language.
 
 Grades are mapped by id number or email (roster columns idnumber, email), with grade and feedback
 always side by side. Feedback goes back as a zip of `NAME_NUMBER_assignfeedback_file_feedback.html`.
@@ -37,7 +38,8 @@ class Moodle(System):
         r"\((?!grade|bewertung|note|évaluation|calificación)"
     )
     time_table = "Moodle's grading worksheet"
-    entry_numbers = ("identifier", "id")  # "Participant 20001"
+    entry_numbers = ("identifier", "id")
+    number_cells = re.compile(r"[^\W\d]\D*\d+")  # "Participant 20001"
     said = "by Moodle's worksheet"
     export = "a file"
     zip = "Upload multiple feedback files in a zip"
@@ -77,7 +79,8 @@ class Moodle(System):
         known = re.search(r"\d+$", columns.get("moodle_id") or columns.get("identifier") or "")
         number = known[0] if known else None
         for upload in reversed(uploads):
-            if match := NAME.fullmatch(upload.name):
+            is_own = upload.keys or not upload.group
+            if is_own and (match := NAME.fullmatch(upload.name)):
                 name, number = match["name"], match["id"]
         fitting = UNFIT.sub(" ", name).strip() or "learner"
         return number and f"{fitting}_{number}_assignfeedback_file_feedback.html"

@@ -34,11 +34,11 @@ class System(Protocol):
     time_table     what the table is, in a sentence, for a help text
     entry_numbers  its columns with the numbers in the names of entries; such a table may lie
                    beside these. `numbers` begins with the roster's column for them
+    number_cells   the cells of such a column, where its header may be in any language
     said           the source of a time or mark, in a sentence; "": who has the table
 
     Of what it gets:
     export         what `grades` makes: "a file", or else what kind of folder; "": nothing
-    export_note    what to know about the export
     zip            for what the zip of feedback is; "": there is none
     from_download  whether the pages need the names in its download
     """
@@ -55,9 +55,9 @@ class System(Protocol):
     times: re.Pattern[str] | None = None
     time_table: str = ""
     entry_numbers: Sequence[str] = ()
+    number_cells: re.Pattern[str] | None = None
     said: str = ""
     export: str = ""
-    export_note: str = ""
     zip: str = ""
     from_download: bool = False
 
@@ -104,11 +104,12 @@ class System(Protocol):
 class Entry:
     """What a system wrote into the name of an entry.
 
-    names       of the learner, or several that can be meant
+    names       of the learner or the group, or several that can be meant
+    is_login    whether these are ids of the roster
     number      that the system gave to the learner, or ""
     is_certain  whether no name that a person chose looks like this
     is_folder   whether the system makes folders
-    is_text     whether the entry is what was typed beside a file
+    is_text     whether the entry is what was typed beside a file, or about it
     late        its mark, or None
     time        local, as text, or ""
     """
@@ -119,6 +120,7 @@ class Entry:
     is_certain: bool = True
     is_folder: bool = False
     is_text: bool = False
+    is_login: bool = False
     late: bool | None = None
     time: str = ""
 
@@ -147,33 +149,20 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Part:
-    """A check, or an answer that a person judges.
-
-    is_judged  whether it is an answer
-    output     what the learner reads about it; None: nothing
-    """
+    """A check, or an answer that a person judges."""
 
     name: str
     passed: bool
     points: Decimal
     most: int
-    is_hidden: bool = False
-    is_judged: bool = False
-    output: str | None = None
 
 
 @dataclass(frozen=True)
 class LessonGrade:
-    """The grade of a learner in a lesson.
-
-    is_empty   whether nothing of the lesson came and that is not 0
-    summary    in a few sentences
-    handed_in  or else graded
-    """
+    """A learner's grade. summary: in a few sentences; handed_in: or else the time of grading."""
 
     lesson: Lesson
     points: Decimal
-    is_empty: bool
     summary: str
     handed_in: datetime
     graded: datetime
@@ -192,7 +181,7 @@ class Row:
 
     def cells(self, table: "Table") -> list[LessonGrade | None]:
         """The grade in each lesson, None for an empty cell."""
-        by_name = {grade.lesson.name: grade for grade in self.grades if not grade.is_empty}
+        by_name = {grade.lesson.name: grade for grade in self.grades}
         return [by_name.get(lesson.name) for lesson in table.lessons]
 
     def points(self, table: "Table") -> list[Decimal | None]:
@@ -213,3 +202,20 @@ class Table:
     rows: Iterable[Row]
     course: str = "course"
     folder: str = ""
+
+    def titles(self, mark: str, form: str) -> list[str]:
+        """The title of each lesson's column, with a system's number where the roster has a column
+        for the lesson: its header begins with the lesson, and `mark` (with a group for the number)
+        ends it. form: how the system writes {number} and {most} points.
+        """
+        titles = {lesson.name: lesson.numbered for lesson in self.lessons}
+        for column in self.headers:
+            if known := re.fullmatch(rf"(.+)[_ ]{mark}", column.lower()):
+                for lesson in self.lessons:
+                    title, numbered = lesson.title, lesson.numbered
+                    forms = {lesson.name: title, title: title, numbered: numbered}
+                    for name, written in forms.items():
+                        if known[1].replace("_", " ") == name.lower().replace("_", " "):
+                            end = form.format(number=known[2], most=lesson.most)
+                            titles[lesson.name] = f"{written} {end}"
+        return list(titles.values())

@@ -106,9 +106,12 @@ class GraderPage(Shell):
         rows = self.class_list.rows(lesson, session.anonymous)
         return [row for row in rows if session.sees(row.section)]
 
-    @staticmethod
-    def _name(session: GraderSession, row: SubmissionRow) -> str:
-        return class_list.pseudonym(row.handle) if session.anonymous else row.name or row.student
+    def _name(self, session: GraderSession, row: SubmissionRow) -> str:
+        """A pseudonym, or the name, with the id where several learners have this name."""
+        if session.anonymous:
+            return class_list.pseudonym(row.handle)
+        same = row.name in self.class_list.namesakes
+        return f"{row.name} ({row.student})" if same else row.name or row.student
 
     def _takes(self, session: GraderSession, chosen: Filter, row: SubmissionRow) -> bool:
         return chosen.takes(row, self.openings.opener(row), session.who)

@@ -179,6 +179,7 @@ class ClassList:
         self.book = book
         self.key = book.secret("pseudonyms").encode()
         self._lock = threading.Lock()
+        self.namesakes: set[str] = set()  # names that several learners have
         self._rows: dict[str, list[SubmissionRow]] = {}
         self._seen: set[int] | None = None
         self._handles: dict[str, str] = {}
@@ -206,6 +207,8 @@ class ClassList:
     def _refresh(self) -> list[list[SubmissionRow]]:
         with self._lock:
             learners = self.book.learners()
+            names = Counter(learner.name for learner in learners if learner.name)
+            self.namesakes = {name for name, number in names.items() if number > 1}
             grades = self._changed_grades({learner.student for learner in learners})
             rows = {}
             for learner in learners:

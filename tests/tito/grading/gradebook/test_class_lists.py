@@ -75,6 +75,12 @@ OrgDefinedId,Username,Last Name,First Name,Email,Tensor Points Grade,End-of-Line
 #7002,#zmueller,Müller,Zoë,zoe@example.org,,#
 """
 BRIGHTSPACE_USERS = re.sub(r"(?m)^(OrgDefinedId|#\d+),", "", BRIGHTSPACE)  # of the key Username
+BLACKBOARD = """\
+Last Name,First Name,Username,Student ID,Last Access,Availability,Tensor [Total Pts: 28 Score] |664
+Lovelace,Ada,alovelace,7001,2026-11-20 10:00:00,Yes,60
+Müller,Zoë,zmueller,,,Yes,
+Prof_PreviewUser,Prof,prof_previewuser,,,Yes,
+"""
 GOOGLE = """\
 Last Name,First Name,Email Address,01 Tensor
 Date,,,2026-11-20
@@ -104,6 +110,7 @@ LISTS = {
     "gradescope": (GRADESCOPE, "email", ["ada@example.org", "zoe@example.org"]),  # a SID is missing
     "brightspace": (BRIGHTSPACE, "username", ["alovelace", "zmueller"]),
     "brightspace users": (BRIGHTSPACE_USERS, "username", ["alovelace", "zmueller"]),
+    "blackboard": (BLACKBOARD, "username", ["alovelace", "zmueller"]),
     "google": (GOOGLE, "email", ["ada@example.org", "zoe@example.org"]),
     "github": (GITHUB, "identifier", ["alovelace", "zmueller"]),
     "native": (NATIVE, "student", ["ada", "zoe"]),

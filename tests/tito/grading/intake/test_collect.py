@@ -1065,6 +1065,20 @@ def test_of_several_entries_of_a_learner_the_latest_counts(inbox, lessons):
     )
 
 
+def test_a_later_hand_in_that_cannot_be_read_gives_way_to_an_earlier_one(inbox, lessons):
+    put(inbox / "ada.zip", GOOD, MONDAY)
+    put(inbox / "ada-2.zip", zipped({"numbers_dev.py": b"\xff"}), WEDNESDAY)
+    ada = all_of(inbox, lessons, CLASS)["ada"]
+    assert ada.files["numbers"].raw.decode() == NUMBERS
+    assert any("is not UTF-8" in note for note in ada.notes)
+    assert ada.notes[-1].endswith(
+        "ada.zip counts, the latest in which an exercise is written: not ada-2.zip."
+    )
+    put(inbox / "bob.zip", zipped({"numbers_dev.py": released(lessons)}), MONDAY)
+    put(inbox / "bob-2.zip", zipped({"numbers_dev.py": b"\xff"}), WEDNESDAY)
+    assert "not UTF-8" in all_of(inbox, lessons, CLASS)["bob"].files["numbers"].problem
+
+
 def test_lesson_files_that_come_one_by_one_add_up_and_newer_ones_replace(inbox, lessons):
     put(inbox / "ada.zip", zipped({"numbers_dev.py": HALF, "sums_dev.py": SUMS}), MONDAY)
     put(inbox / "ada_numbers.py", NUMBERS, WEDNESDAY)

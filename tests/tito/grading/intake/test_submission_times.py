@@ -2,6 +2,8 @@
 hosts of repositories write them; or the instructor, with `--submitted`.
 """
 
+import csv
+import io
 import itertools
 import os
 import zipfile
@@ -12,7 +14,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from small_course import NUMBERS, SUMS
 
-from tito.errors import TitoError
+from tito.errors import Notice, TitoError
 from tito.grading import lms
 from tito.grading.intake.collect import find_submissions
 from tito.grading.intake.submission_times import Submitted, read_submitted
@@ -88,6 +90,83 @@ def test_moodles_worksheet_is_read_in_other_languages(tmp_path, lessons, lines, 
     assert bob.arrival("").when is None and [one.name for one in ada.uploads] == [entry]
 
 
+UNKNOWN = """\
+Identificatore,Nome,Codice,Indirizzo,Matricola,Valutazione,Ultima modifica (consegna),\
+Ultima modifica (valutazione)
+Partecipante 20001,Ada Lovelace,stu7,{ada},45001,28,{first},{second}
+Partecipante 20002,Ada Lovelace,stu8,{bob},45002,14,"{third}",-
+"""
+
+
+def worksheet(sheet, order=range(8)):
+    """A worksheet in a language that has no words here, its columns in this order."""
+    rows = list(csv.reader(io.StringIO(sheet)))
+    out = io.StringIO()
+    csv.writer(out).writerows([row[place] for place in order] for row in rows)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("order", [range(8), (0, 7, 6, 5, 4, 3, 2, 1), (3, 0, 7, 1, 6, 4, 5)])
+@pytest.mark.parametrize(
+    "times",
+    [
+        ('"martedì, 1 dicembre 2026, 22:15"', '"giovedì, 3 dicembre 2026, 10:00"',
+         "mercoledì, 2 dicembre 2026, 08:00"),
+        ("46357.92708", "46359.41667", "46358,33333"),
+        ("12/1/2026 22:15", "12/3/2026 10:00", "12/30/2026 8:00"),
+        ("2026年12月01日(火) 22:15", "2026年12月03日(木) 10:00", "2026年12月02日(水) 08:00"),
+    ],
+    ids=["Italian", "numbers of days", "American", "Japanese"],
+)  # fmt: skip
+def test_a_worksheet_is_recognized_by_its_cells(tmp_path, lessons, order, times):
+    first, second, third = times
+    sheet = UNKNOWN.format(
+        ada="ADA@example.org", bob="bob@example.org", first=first, second=second, third=third
+    )
+    roster = [replace(one, name="Ada Lovelace") for one in CLASS]
+    roster += [Learner("28", "A learner whose id is somebody's points")]
+    for number in (20001, 20002):
+        put(tmp_path / "in" / f"Ada Lovelace_{number}_assignsubmission_file" / "numbers_dev.py")
+    put(tmp_path / "in" / "Valutazioni.csv", worksheet(sheet, order))
+    found = find_submissions(tmp_path / "in", lessons, roster, Submitted(zone=BERLIN))
+    assert [[upload.name[13:18] for upload in one.uploads] for one in found] == [
+        ["20001"], ["20002"], []
+    ]  # fmt: skip
+    assert (found[0].arrival("").when, found[0].arrival("").how) == (EVENING, "moodle")
+    assert found[1].arrival("").when > EVENING
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        UNKNOWN.format(
+            ada="a", bob="b", first="12/1/2026 22:15", second="-", third="1/2/2026 8:00"
+        ),
+        UNKNOWN.format(ada="a", bob="b", first="gestern", second="-", third="heute"),
+        UNKNOWN.format(ada="a", bob="b", first="46357", second="-", third="-").translate(
+            str.maketrans("78", "xy", "012")
+        ),
+    ],
+    ids=["days or months", "no times", "no numbers"],
+)
+def test_a_worksheet_that_says_too_little_is_refused(tmp_path, sheet):
+    path = put(tmp_path / "sheet.csv", worksheet(sheet, (2, 0, 1, 3, 4, 5, 6, 7)))
+    with pytest.raises(TitoError, match="no column of times") as caught:
+        read_submitted(str(path), tmp_path, BERLIN)
+    assert "arrived" in caught.value.remedy
+
+
+def test_a_known_worksheet_whose_columns_were_reordered_is_read(tmp_path, lessons):
+    rows = list(csv.reader(io.StringIO(WORKSHEET)))
+    rows[1][7] = "46357,92708"  # as a spreadsheet program saves the time
+    out = io.StringIO()
+    csv.writer(out, delimiter=";").writerows(row[::-1] for row in rows)
+    put(tmp_path / "in" / "Ada Lovelace_20001_assignsubmission_file" / "numbers_dev.py")
+    put(tmp_path / "in" / "Grades.csv", out.getvalue())
+    found = arrivals(tmp_path / "in", lessons, zone=BERLIN)
+    assert len(found) == 2 and found["ada"].when == EVENING
+
+
 @pytest.mark.parametrize(
     ("stem", "late"),
     [
@@ -131,10 +210,64 @@ def test_brightspace_writes_the_local_time_into_the_names_of_its_folders(tmp_pat
     assert found["bob"].when == datetime(2026, 3, 1, 0, 11, tzinfo=timezone.utc)
     with pytest.raises(TitoError, match="no time zone"):
         arrivals(folder, lessons)
+    assert all(one.latest == one.when for one in found.values())
     mallory = tmp_path / "clones"  # one among others is a learner's own choice
     put(mallory / "1-2 - Ada Lovelace - Mar 1, 2026 100 AM" / "numbers_dev.py", NUMBERS)
     put(mallory / "bob" / "numbers_dev.py", NUMBERS)
     assert not any(one.when for one in arrivals(mallory, lessons, zone=BERLIN).values())
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        "Dec 1, 2026 22:15",
+        "1 December 2026 22.15",
+        "2026-12-01 2215",
+        "1 décembre 2026 22 h 15",
+        "01.12.2026 2215",
+        "1 dicembre 2026 2215",
+    ],
+)
+def test_brightspaces_time_may_have_another_form(tmp_path, lessons, time):
+    put(tmp_path / "in" / f"1-3 - Bob Berg - {time}" / "numbers_dev.py")
+    found = arrivals(tmp_path / "in", lessons, zone=BERLIN)
+    assert (found["bob"].when, found["bob"].how) == (EVENING, "brightspace")
+
+
+def test_a_time_in_a_name_that_is_not_understood_is_told_and_stops_nothing(tmp_path, lessons):
+    put(tmp_path / "in" / "1-3 - Bob Berg - 1 Brumaire 2026 1015" / "numbers_dev.py")
+    put(tmp_path / "in" / "1-2 - Ada Lovelace - Dec 1, 2026 1015 PM" / "numbers_dev.py")
+    with pytest.warns(Notice, match="of 1 submissions .*: 1 Brumaire 2026 10:15"):
+        found = arrivals(tmp_path / "in", lessons, zone=BERLIN)
+    assert (found["ada"].when, found["bob"].when) == (EVENING, None)
+    assert found["bob"].fetched, "the owner is known all the same"
+
+
+def test_blackboard_writes_login_and_time_into_the_names_of_its_files(tmp_path, lessons):
+    entry = "Lab_1_{}_attempt_2026-{}-00{}"
+    for login, time, end in (
+        ("ada", "12-01-22-15", "_numbers_dev.py"),
+        ("ada", "12-01-22-15", ".txt"),  # Blackboard's own, about the attempt
+        ("007", "03-01-01-11", "_a_attempt_2026-01-01-01-01-01_numbers_dev.py"),
+        ("cy", "03-01-01-11", ".txt"),  # who only typed a comment
+    ):
+        put(tmp_path / "in" / entry.format(login, time, end))
+    roster = [*CLASS, Learner("007", "Ian Zero"), Learner("cy", "Cy"), Learner("1", "One")]
+    found = find_submissions(tmp_path / "in", lessons, roster, Submitted(zone=BERLIN))
+    assert [len(one.uploads) for one in found] == [1, 0, 1, 1, 0], "and no strangers"
+    ada, _, ian, cy, _ = found
+    assert (ada.arrival("").when, ada.arrival("").how) == (EVENING, "blackboard")
+    assert ian.arrival("").when == datetime(2026, 3, 1, 0, 11, tzinfo=timezone.utc)
+    assert not ada.notes and cy.uploads[0].kind == "other"
+
+
+def test_a_login_with_a_line_in_it_is_no_other_ones(tmp_path, lessons):
+    put(tmp_path / "in" / "Lab_1_b_kim_attempt_2026-12-01-22-15-00_numbers_dev.py")
+    roster = [Learner("kim"), Learner("b_kim"), Learner("1")]
+    *_, stranger = find_submissions(tmp_path / "in", lessons, roster, Submitted(zone=BERLIN))
+    assert "may belong to kim, b_kim" in stranger.notes[0]
+    ada = find_submissions(tmp_path / "in", lessons, [roster[1]], Submitted(zone=BERLIN))[0]
+    assert len(ada.uploads) == 1
 
 
 def test_who_names_a_zip_as_canvas_would_is_not_in_time_for_it(tmp_path, lessons):

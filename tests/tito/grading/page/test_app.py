@@ -211,6 +211,16 @@ def test_lists_follow_the_section_what_is_to_be_shown_and_a_name(page):
     assert names("?section=A") == ["Ada", "Bob"] and names("?section=B") == ["Bob", "Eve"]
 
 
+def test_learners_of_one_name_are_listed_with_their_ids(page):
+    twins = [SimpleNamespace(student=one, name="Kim Lee", columns={}) for one in ("bob", "eve")]
+    remember_roster(page.book, twins)
+    text = page.ta1.get("/lesson/numbers").text
+    names = re.findall(r'class="row"[^>]*>([^<]+)<', text)
+    assert names == ["Ada Lovelace", "Kim Lee (bob)", "Kim Lee (eve)"]
+    page.ta1.session.anonymous = True
+    assert "Kim" not in page.ta1.get("/lesson/numbers").text
+
+
 def test_a_learner_who_is_merged_while_a_page_is_made_is_reported(page, monkeypatch):
     learners = page.book.learners
 

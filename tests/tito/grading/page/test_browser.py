@@ -29,7 +29,7 @@ from some_results import (
 
 pytest.importorskip("uvicorn", reason="uvicorn is not here: it is in the extra `instructor`")
 
-from tito.grading.gradebook import answers
+from tito.grading.gradebook import answers, feedback
 from tito.grading.gradebook.gradebook import open_gradebook
 
 pytestmark = pytest.mark.slow
@@ -42,6 +42,7 @@ WIDE = """document.documentElement.scrollWidth <= innerWidth ? [] :
     [...document.querySelectorAll("main *")].filter(
         one => one.getBoundingClientRect().right > innerWidth && !one.closest(".wide"))
     .map(one => one.outerHTML.slice(0, 80))"""
+WITH_SIZES = {"rules": {"target-size": {"enabled": True}}}  # of WCAG 2.2, off by default
 SIZES = {"screen": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
 
 
@@ -387,6 +388,20 @@ def test_answers_are_judged_by_keys_alone(browser, course, tmp_path):
     assert found["s02"].state == "to be judged"
 
 
+@pytest.mark.parametrize(("size", "scheme"), [("screen", "light"), ("phone", "dark")])
+def test_a_page_of_feedback_breaks_no_rule_of_axe(browser, tmp_path, size, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    where = tmp_path / "class.db"
+    fill(where, CLASS[:1])
+    with open_gradebook(where) as book:
+        set_comment(book, "s00", "numbers", "See me.")
+        pages, _ = feedback.write(tmp_path / "pages", book.by_learner(), "Course")
+    for path in (pages[0].path, tmp_path / "pages" / "index.html"):
+        with opened(browser, path.as_uri(), size, color_scheme=scheme) as page:
+            found = axe.run(page, options=WITH_SIZES).response["violations"]
+            assert [(one["id"], one["impact"]) for one in found] == [], path.name
+
+
 def test_every_page_is_for_everybody_and_no_submission_does_anything(browser, course, tmp_path):
     """Axe-core finds nothing, in light and dark, on a screen and on a phone, where nothing is wider
     than it; nothing that a learner or a grader wrote is run.
@@ -419,7 +434,7 @@ def test_every_page_is_for_everybody_and_no_submission_does_anything(browser, co
             with opened(browser, address, size, color_scheme=scheme) as page:
                 for path in paths:
                     page.goto(address + path)
-                    found = axe.run(page).response["violations"]
+                    found = axe.run(page, options=WITH_SIZES).response["violations"]
                     assert [(one["id"], one["impact"]) for one in found] == [], (path, size, scheme)
                     wide = page.evaluate(WIDE)
                     assert wide == [] and page.title() != "evil", (path, size)
