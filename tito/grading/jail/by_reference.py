@@ -108,6 +108,8 @@ def difference(found: Any, right: Any) -> str:
         assert bool(found.requires_grad) == right.requires_grad, "one is recorded, one is not"
         return difference(found.data, right.data)
     if isinstance(right, np.ndarray):
+        if hasattr(found, "requires_grad"):
+            return "should be an array, yours is a Tensor"
         array = np.asarray(found)
         if (array.shape, array.dtype) != (right.shape, right.dtype):
             yours = f"yours is {array.dtype} of {array.shape}"
