@@ -663,12 +663,18 @@ def test_a_result_brings_the_text_that_was_graded(numbers, grade):
 
 
 BY_REFERENCE = """
+# %% learner-side
+def doubled_with(x, numbers):
+    return [double(x) for x, _ in zip([x, x], numbers)]
+
+
 # %% double hidden points=2
 def test_double_of_others():
     given = np.array([1.5, -2.0])
     for x in (3, -0.5, given, [4], given.astype("float32")):
         yield double(x)
     yield {"all": [double(n) for n in given], "given": given}
+    yield doubled_with(3, [1])
 
 
 """
@@ -704,6 +710,11 @@ def by_reference(grade, small_course):
         ),
         ("    return np.float64(x) * 2 if np.shape(x) == (2,) else x + x\n", "float32 of shape"),
         ("    return x\n", "should be 6, yours is 3"),
+        (
+            "    class Tensor:\n        requires_grad = False\n        __array__ = lambda *_, **__: x + x\n"
+            "    return Tensor() if np.shape(x) == (2,) else x + x\n",
+            "should be an array, yours is a Tensor",
+        ),
         ("    raise ValueError('no')\n", "no"),
     ],
 )
