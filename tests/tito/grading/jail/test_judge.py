@@ -711,7 +711,8 @@ def by_reference(grade, small_course):
         ("    return np.float64(x) * 2 if np.shape(x) == (2,) else x + x\n", "float32 of shape"),
         ("    return x\n", "should be 6, yours is 3"),
         (
-            "    class Tensor:\n        requires_grad = False\n        __array__ = lambda *_, **__: x + x\n"
+            "    class Tensor:\n        requires_grad = False\n"
+            "        __array__ = lambda *_, **__: x + x\n"
             "    return Tensor() if np.shape(x) == (2,) else x + x\n",
             "should be an array, yours is a Tensor",
         ),
