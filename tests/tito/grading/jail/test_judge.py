@@ -584,6 +584,14 @@ def test_what_the_checks_own_function_finds_wrong_cannot_be_swallowed(vectors):
     assert status == "failed" and "nobody asked for 11" in message
 
 
+def test_a_slow_check_has_its_whole_limit_when_another_exercise_ran_out_of_time(grade, monkeypatch):
+    monkeypatch.setattr("tito.grading.jail.judge.LEAST", 0.1)
+    text = changed(NUMBERS, DOUBLE, "    while True:\n        pass\n")
+    wait = "    import time\n    time.sleep(0.6)\n    return 3 * x\n"
+    got = grade({"numbers": changed(text, TRIPLE, wait)}, ["numbers"], seconds=1)["numbers"]
+    assert statuses(got) == ["timeout", "timeout", "passed"]
+
+
 @pytest.mark.slow
 def test_a_lesson_that_takes_its_time_at_each_check_is_not_waited_for_for_ever(
     grade, tmp_path, monkeypatch
