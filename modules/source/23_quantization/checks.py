@@ -203,10 +203,7 @@ def test_scales_are_float32_and_x_is_unchanged():
 def test_other_scales():
     x = normal(2, 2, 3, 5)
     for bits in (2, 3, 6, 8):
-        for axis in (None, 0, 1, 2):
-            wanted = np.amax(np.abs(x), axis=axis, keepdims=axis is not None)
-            case = f"{bits} bits, axis={axis}"
-            close(symmetric_scale(x, bits, axis), wanted / (2 ** (bits - 1) - 1), case)
+        yield [np.array(symmetric_scale(x, bits, axis), "f8") for axis in (None, 0, 1, 2)]
 
 
 # %% quantize points=7
@@ -315,14 +312,10 @@ def test_rounding_and_back_for_other_numbers():
         x, top = normal(10 + seed, 5, 4), 2 ** (bits - 1) - 1
         for axis in (None, 0, 1):
             scale = np.abs(x).max(axis=axis, keepdims=axis is not None) / top * 0.8
-            q = np.maximum(np.minimum(np.round(x / scale), top), -top)
             found = quantize(x, scale, bits=bits)
-            expect(found, q, f"{bits} bits, axis {axis}", dtype="int8")
-            close(dequantize(found, scale), q * scale, f"{bits} bits, axis {axis}")
+            yield found, np.array(dequantize(found, scale), "f4")
         found = quantize(x, 0.2, 2**bits // 3, bits, False)
-        q = np.maximum(np.minimum(np.round(x / 0.2) + 2**bits // 3, 2**bits - 1), 0)
-        expect(found, q, f"unsigned, {bits} bits", dtype="uint8")
-        close(dequantize(found, 0.2, 2**bits // 3), (q - 2**bits // 3) * 0.2, f"{bits} bits")
+        yield found, np.array(dequantize(found, 0.2, 2**bits // 3), "f4")
 
 
 # %% groups points=5
@@ -386,10 +379,7 @@ def test_no_scale_is_zero():
 def test_other_groups():
     for k, n, bits, group in [(7, 3, 3, 3), (8, 2, 8, 4), (1, 5, 2, None), (33, 4, 4, 32)]:
         w = normal(k, k, n)
-        before = w.copy()
-        wanted = scales_by_loops(w, bits, group)[0]
-        close(group_scales(w, bits, group), wanted, f"{(k, n, bits, group)}", near=1e-3)
-        unchanged(w, before, "w")
+        yield [*np.array(group_scales(w, bits, group), "f2").ravel()], w
 
 
 # %% pack4 points=6
@@ -454,8 +444,7 @@ def test_no_values():
 def test_other_values():
     for n in (2, 9, 30):
         q = np.random.default_rng(n).integers(-8, 8, n).astype("int8")
-        expect(pack4(q), bytes_by_hand(q, 4), f"{n} values", dtype="uint8")
-        expect(unpack4(bytes_by_hand(q, 4), n), q, f"{n} values", dtype="int8")
+        yield pack4(q), unpack4(bytes_by_hand(q, 4), n)
 
 
 # %% learner-side
@@ -906,11 +895,8 @@ def test_inputs_choose_the_integers_by_gptq():
 # %% matrix hidden points=1
 def test_other_matrices():
     for k, n, bits, group in [(1, 1, 2, None), (9, 2, 5, 4), (40, 3, 6, 32), (7, 7, 7, 1)]:
-        w = normal(34, k, n).astype("float32")
-        about = matrix_of(w, bits, group)
-        close(about["dequantized"], rounded_by_loops(w, bits, group), f"{(k, n, bits, group)}")
-        q, _ = integers_by_loops(w, bits, group)
-        expect(about["arrays"]["packed"], bytes_by_hand(q, bits), f"{(k, n, bits, group)}")
+        about = matrix_of(normal(34, k, n).astype("float32"), bits, group)
+        yield np.array(about["dequantized"], "f4"), about["arrays"]["packed"]
 
 
 # %% layer points=5
@@ -973,10 +959,7 @@ def test_the_original_and_the_copy_share_nothing():
 def test_other_layers():
     for k, n, bits, group in [(3, 1, 3, 2), (1, 5, 8, None), (33, 2, 5, 32)]:
         w, b, x = normal(50, k, n), normal(51, n), normal(52, 2, k)
-        wanted = x @ rounded_by_loops(np.float32(w), bits, group) + b
-        close(
-            layer_of(w, b, x, bits, group)["out"], wanted, f"{(k, n, bits, group)}", near=1e-4
-        )
+        yield layer_of(w, b, x, bits, group)["out"]
 
 
 # %% quantize-model points=7
@@ -1355,14 +1338,13 @@ def test_other_matrices_and_inputs():
         [(1, 3, 4, None), (10, 2, 3, 4), (16, 8, 2, None)]
     ):
         w, x = normal(110 + seed, k, n), dependent_inputs(120 + seed, 50, k)
-        wanted = gptq_by_solving(w, x, bits, group)
-        close(gptq(w, x, bits, group), wanted, f"{(k, n, bits, group)}", near=1e-5)
+        yield np.array(gptq(w, x, bits, group), "f4")
 
 
 def test_a_dead_input():
     w, x = normal(130, 4, 3), dependent_inputs(131, 20, 4)
     x[:, 2] = 0
-    close(gptq(w, x, 4), gptq_by_solving(w, x, 4), "an input that is always 0", near=1e-5)
+    yield np.array(gptq(w, x, 4), "f4")
 
 
 # %% affine points=5
@@ -1403,10 +1385,8 @@ def test_numbers_of_numpy():
 # %% affine hidden points=1
 def test_other_ranges():
     for low, high, bits in [(-3.0, 1.0, 3), (-0.01, 100.0, 8), (5.0, 5.0, 4), (-7.0, -7.0, 4)]:
-        a, b = min(low, 0.0), max(high, 0.0)
-        scale = (b - a) / (2**bits - 1)
-        case = f"affine_range({low}, {high}, {bits})"
-        range_is(affine_range(low, high, bits), (scale, int(np.rint(-a / scale))), case)
+        scale, zero = affine_range(low, high, bits)
+        yield float(scale), int(zero), isinstance(zero, (int, np.integer))
 
 
 # %% observer points=4
@@ -1466,9 +1446,7 @@ def test_the_range_as_scale_and_zero_point():
 def test_other_observers():
     arrays = [normal(140, 50), normal(141, 3, 40), normal(142, 30) - 1]
     for p in (100.0, 95.0, 60.0):
-        ends = [np.percentile(array, [100 - p, p]) for array in arrays]
-        found = observed(arrays, p)
-        close(found, [min(e[0] for e in ends), max(e[1] for e in ends)], f"percentile {p}")
+        yield np.array(observed(arrays, p), "f4")
 
 
 # %% int-matmul points=5
@@ -1532,10 +1510,8 @@ def test_no_terms():
 # %% int-matmul hidden points=1
 def test_other_products():
     rng = np.random.default_rng(151)
-    a = (127 - rng.integers(0, 3, (2, 5000))).astype("int8")
-    b = (127 - rng.integers(0, 3, (5000, 3))).astype("int8")
-    wanted = np.einsum("ik,kj->ij", a.astype("int64"), b.astype("int64"))
-    expect(int_matmul(a, b), wanted, "5,000 large terms", dtype="int32")
+    a, b = [127 - rng.integers(0, 3, shape) for shape in [(2, 5000), (5000, 3)]]
+    yield int_matmul(a.astype("int8"), b.astype("int8"))
 
 
 # %% fake-quantize points=7
@@ -1631,13 +1607,10 @@ def test_both_work_together_on_a_tensor():
 
 # %% fake-quantize hidden points=1
 def test_other_grids():
-    for seed, (zero, low, high) in enumerate([(0, -7, 7), (5, 0, 15), (-3, -8, 7)]):
+    for seed, grid in enumerate([(0, -7, 7), (5, 0, 15), (-3, -8, 7)]):
         x, g = 3 * normal(170 + seed, 20), normal(180 + seed, 20)
-        q = np.round(x / 0.3) + zero
-        wanted = (np.minimum(np.maximum(q, low), high) - zero) * 0.3
-        close(fake_quantize_forward(x, 0.3, zero, low, high), wanted, f"{(zero, low, high)}")
-        found = fake_quantize_rule(g, None, x, 0.3, zero, low, high)
-        close(found, np.where((q < low) | (q > high), 0, g), f"{(zero, low, high)}")
+        yield np.array(fake_quantize_forward(x, 0.3, *grid), "f4")
+        yield np.array(fake_quantize_rule(g, None, x, 0.3, *grid), "f4")
 
 
 # %% train-quantized points=6

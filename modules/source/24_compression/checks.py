@@ -220,12 +220,7 @@ def test_an_empty_array_has_an_empty_mask():
 def test_other_arrays():
     rng = np.random.default_rng(1)
     for shape, amount in [((4, 5), 0.35), ((3, 2, 2), 0.5), ((17,), 0.8), ((6, 6), 0.01)]:
-        w = rng.normal(size=shape).astype("float32")
-        mask = prune_magnitude(w, amount)
-        is_mask(mask, shape, "the mask")
-        assert int((~mask).sum()) == round(amount * w.size)
-        size = np.sqrt(w * w)
-        assert mask.all() or size[~mask].max() <= size[mask].min()
+        yield prune_magnitude(rng.normal(size=shape).astype("float32"), amount)
 
 
 # %% learner-side
@@ -354,12 +349,7 @@ def test_the_pieces_have_the_places_of_the_matrices():
 
 # %% global hidden points=1
 def test_a_convolution_counts():
-    masks, arrays = nested_masks(0.6)
-    equal(list(masks), list(arrays), "the keys")
-    size = np.concatenate([np.abs(w).ravel() for w in arrays.values()])
-    mask = np.concatenate([m.ravel() for m in masks.values()])
-    assert int((~mask).sum()) == round(0.6 * size.size)
-    assert size[~mask].max() <= size[mask].min()
+    yield nested_masks(0.6)[0]
 
 
 # %% stored-bytes points=4
@@ -417,19 +407,9 @@ def test_the_dtype_counts():
 # %% stored-bytes hidden points=1
 def test_other_sizes():
     rng = np.random.default_rng(2)
-    for shape, dtype, size in [
-        ((7, 9), "float64", 8),
-        ((300, 400), "float32", 4),
-        ((3,), "f4", 4),
-    ]:
+    for shape, dtype in [((7, 9), "float64"), ((300, 400), "float32"), ((3,), "f4")]:
         w = (rng.normal(size=shape) * (rng.random(shape) < 0.4)).astype(dtype)
-        count = sum(1 for number in w.ravel().tolist() if number != 0)
-        wanted = {
-            "dense": size * w.size,
-            "index": count * (size + (2 if w.size <= 65536 else 4)),
-            "mask": count * size + math.ceil(w.size / 8),
-        }
-        equal(dict(sorted(stored_bytes(w).items())), wanted, f"stored_bytes of {shape}")
+        yield sorted(stored_bytes(w).items())
 
 
 # %% learner-side
@@ -879,12 +859,8 @@ def test_dead_neurons_can_go():
 def test_other_neurons():
     rng = np.random.default_rng(8)
     arrays = [rng.normal(size=shape) for shape in [(4, 6), (6,), (6, 3), (3,)]]
-    keep = np.array([5, 0, 3])
-    (w1, b1, w2, b2), kinds, same, sizes = pruned_pair(*arrays, keep)
-    wanted = [arrays[0][:, keep], arrays[1][keep], arrays[2][keep], arrays[3]]
-    for found, array in zip([w1, b1, w2, b2], wanted, strict=True):
-        close(found, array, "neurons 5, 0 and 3 of 6")
-    assert same and sizes == [(4, 3), (3, 3)]
+    parts, _, same, sizes = pruned_pair(*arrays, np.array([5, 0, 3]))
+    yield [np.array(part, "f4") for part in parts], same, sizes
 
 
 # %% learner-side
@@ -966,10 +942,7 @@ def test_other_ranks():
     rng = np.random.default_rng(9)
     for shape, rank in [((5, 5), 2), ((3, 7), 3), ((8, 2), 1)]:
         w = rng.normal(size=shape).astype("float32")
-        parts, out = layers(w, np.zeros(shape[1]), rank, "low_rank")
-        error = float(((out - w) ** 2).sum())
-        values = np.sort(np.linalg.eigvalsh(w.T.astype("float64") @ w))[::-1]
-        close(error, values[rank : min(shape)].sum(), "the squared error", near=1e-3)
+        yield np.array(layers(w, np.zeros(shape[1]), rank, "low_rank")[1], "f4")
 
 
 # %% learner-side
@@ -1140,9 +1113,7 @@ def test_other_loras():
     w, a, b = (rng.normal(size=shape) for shape in [(5, 4), (5, 3), (3, 4)])
     x = rng.normal(size=(2, 3, 5)).astype("float32")
     out, outs, later, *_ = lora_output(w, None, 3, 0.5, a, b, x)
-    wanted = np.einsum("bti,io->bto", x, w + a @ b / 6)
-    for found in (out, outs[0], outs[1], later):
-        close(found, wanted, "a LoRA of rank 3 for inputs (2, 3, 5)", near=1e-3)
+    yield [np.array(found, "f4") for found in (out, *outs[:2], later)]
 
 
 # %% learner-side
@@ -1240,12 +1211,8 @@ def test_the_dtype_of_the_first_state():
 def test_other_averages():
     rng = np.random.default_rng(12)
     states = [{"x": rng.normal(size=(3, 2)), "y": rng.normal(size=4)} for _ in range(4)]
-    weights = [0.1, 0.2, 0.3, 0.4]
-    found, same = averaged(states, weights)
-    for name in ("x", "y"):
-        stack = np.stack([state[name] for state in states])
-        close(found[name], np.tensordot(weights, stack, 1), "four states")
-    assert same
+    found, same = averaged(states, [0.1, 0.2, 0.3, 0.4])
+    yield [np.array(found[name], "f4") for name in ("x", "y")], same
 
 
 # %% learner-side
@@ -1364,9 +1331,5 @@ def test_other_batches():
     for rows, classes, T, weight in [(1, 2, 5.0, 0.9), (6, 10, 1.5, 0.3)]:
         s, t = rng.normal(0, 3, (rows, classes)), rng.normal(0, 3, (rows, classes))
         labels = rng.integers(0, classes, rows)
-        case = "another batch"
-        found, gradient, reached = loss_of(case, s, t, labels, T, weight)
-        close(found, loss_by_definition(s, t, labels, T, weight), case)
-        f = lambda s: loss_by_definition(s, t, labels, T, weight)
-        close(gradient, gradient_by_differences(f, s, 1.0), "the gradient", near=1e-3)
-        assert not reached
+        found, gradient, reached = loss_of("another batch", s, t, labels, T, weight)
+        yield np.array(found, "f4"), np.array(gradient, "f4"), bool(reached)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tito.grading.jail import modules
-from tito.grading.jail.check_namespace import CHECKS_FILE, TO_THE_END, Prepared
+from tito.grading.jail.check_namespace import CHECKS_FILE, Prepared
 from tito.grading.jail.jailed_server import Lessons
 from tito.lesson import random_start
 from tito.lesson.checks import functions_of
@@ -43,7 +43,7 @@ def wanted_results(entry: Entry, check: Check) -> list[Any] | None:
     with course_modules(entry) as lesson, warnings.catch_warnings(action="ignore"):
         try:
             random_start.restart(random_start.namespaces(entry.root.package))
-            space = TO_THE_END | {"__name__": "check"} | vars(lesson)
+            space = {"__name__": "check"} | vars(lesson)
             for code in (*map(marshal.loads, needs.codes), *needs.setup, section):
                 exec(code, space)
             return [*map(kept, space[check.function]())]
@@ -108,6 +108,8 @@ def difference(found: Any, right: Any) -> str:
         assert bool(found.requires_grad) == right.requires_grad, "one is recorded, one is not"
         return difference(found.data, right.data)
     if isinstance(right, np.ndarray):
+        if hasattr(found, "requires_grad"):
+            return "should be an array, yours is a Tensor"
         array = np.asarray(found)
         if (array.shape, array.dtype) != (right.shape, right.dtype):
             yours = f"yours is {array.dtype} of {array.shape}"

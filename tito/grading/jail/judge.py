@@ -421,7 +421,7 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
             if why := self.why_not(check, attempt, late):
                 result.message = why
                 continue
-            attempt.verdict = self.run_check(subject, check, result, late.total())
+            attempt.verdict = self.run_check(subject, check, result, late[check.exercise])
             attempt.reason = result.message if attempt.verdict else ""
             late[check.exercise] += result.status == "timeout"
         name_lost_lines(subject.code.lost, attempt.checks.values())
@@ -431,7 +431,7 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         """Run one check, and fill in its result. Returns the verdict on the lesson if it cannot be
         imported, else "".
 
-        late  how many checks of the attempt ran out of time
+        late  how many checks of its exercise ran out of time
         """
         same = (check.id, *subject.modules.values())
         if subject.is_ours and same in self.unwritten:
@@ -468,7 +468,7 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         return ""
 
     def seconds_for(self, check: Check, late: int) -> float:
-        """The time limit of a check, halved for each check of the attempt that ran out of time."""
+        """The time limit of a check, halved for each check of its exercise that ran out of time."""
         seconds = self.setting.seconds
         spent = sum(self.spent.values()) if check.hidden else self.spent[False]
         least = min(LEAST, seconds)

@@ -584,6 +584,14 @@ def test_what_the_checks_own_function_finds_wrong_cannot_be_swallowed(vectors):
     assert status == "failed" and "nobody asked for 11" in message
 
 
+def test_a_slow_check_has_its_whole_limit_when_another_exercise_ran_out_of_time(grade, monkeypatch):
+    monkeypatch.setattr("tito.grading.jail.judge.LEAST", 0.1)
+    text = changed(NUMBERS, DOUBLE, "    while True:\n        pass\n")
+    wait = "    import time\n    time.sleep(0.6)\n    return 3 * x\n"
+    got = grade({"numbers": changed(text, TRIPLE, wait)}, ["numbers"], seconds=1)["numbers"]
+    assert statuses(got) == ["timeout", "timeout", "passed"]
+
+
 @pytest.mark.slow
 def test_a_lesson_that_takes_its_time_at_each_check_is_not_waited_for_for_ever(
     grade, tmp_path, monkeypatch
@@ -663,12 +671,18 @@ def test_a_result_brings_the_text_that_was_graded(numbers, grade):
 
 
 BY_REFERENCE = """
+# %% learner-side
+def doubled_with(x, numbers):
+    return [double(x) for x, _ in zip([x, x], numbers)]
+
+
 # %% double hidden points=2
 def test_double_of_others():
     given = np.array([1.5, -2.0])
     for x in (3, -0.5, given, [4], given.astype("float32")):
         yield double(x)
     yield {"all": [double(n) for n in given], "given": given}
+    yield doubled_with(3, [1])
 
 
 """
@@ -704,6 +718,12 @@ def by_reference(grade, small_course):
         ),
         ("    return np.float64(x) * 2 if np.shape(x) == (2,) else x + x\n", "float32 of shape"),
         ("    return x\n", "should be 6, yours is 3"),
+        (
+            "    class Tensor:\n        requires_grad = False\n"
+            "        __array__ = lambda *_, **__: x + x\n"
+            "    return Tensor() if np.shape(x) == (2,) else x + x\n",
+            "should be an array, yours is a Tensor",
+        ),
         ("    raise ValueError('no')\n", "no"),
     ],
 )
