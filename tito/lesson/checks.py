@@ -234,10 +234,15 @@ def needed_by(section: Section, suite: CheckSuite) -> Statements:
 
 @functools.lru_cache(maxsize=256)  # a section holds several checks
 def called_names(section: Section, suite: CheckSuite) -> frozenset[str]:
-    """The names that a section, and what it needs, only calls: no `creator.op is relu`."""
-    statements = (*statements_of(section.source), *needed_by(section, suite))
-    leaves = [leaf for s in statements for leaf in ast.walk(s.node)]
-    called = {id(leaf.func) for leaf in leaves if isinstance(leaf, ast.Call)}
+    """The names that a section, and what it needs, only calls, or gives to a helper of the checks
+    to call: no `creator.op is relu`.
+    """
+    needed = needed_by(section, suite)
+    leaves = [leaf for s in (*statements_of(section.source), *needed) for leaf in ast.walk(s.node)]
+    calls = [leaf for leaf in leaves if isinstance(leaf, ast.Call)]
+    helpers = {name for s in needed if not isinstance(s.node, IMPORTS) for name in s.defines}
+    called = {id(call.func) for call in calls}
+    called |= {id(x) for c in calls if getattr(c.func, "id", "") in helpers for x in c.args}
     names = [leaf for leaf in leaves if isinstance(leaf, ast.Name)]
     others = {leaf.id for leaf in names if id(leaf) not in called}
     return frozenset({leaf.id for leaf in names} - others)

@@ -199,6 +199,12 @@ def test_the_gradient_has_one_partial_derivative_per_number():
             f"the derivative of n0 * n1 - 4 * n2 with respect to n{i} at [3, -5, 2] should "
             f"be {wanted}, yours is {mine:.6g}{cause}"
         )
+    found = numerical_gradient(of_list(lambda n: n[0] - 3 * n[1]), [2.0, 2.0])
+    found = numbers_of(found, 2, "numerical_gradient(f, [2, 2])")
+    assert close(found[0], 1.0, 1e-6) and close(found[1], -3.0, 1e-6), (
+        f"the gradient of n0 - 3 * n1 at [2, 2] should be [1, -3], yours is {found}: move each "
+        "number by its place in the list; `index` finds the first of two equal numbers"
+    )
 
 
 def test_the_gradient_uses_central_differences_and_h():

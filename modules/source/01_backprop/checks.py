@@ -802,6 +802,7 @@ def test_the_tolerance_is_absolute_below_1_and_relative_above():
         (-1000.0, 0.5, 1e-2, -5.0, True),
         (-1000.0, 0.5, 1e-2, 20.0, False),
         (3.0, 0.5, 1e-5, 1e-3, False),
+        (1.0, 0.5, 1e-2, 0.015, False),
     ]:
         _, said = checked(recorded_with(y, x + error), x, y, tolerance=tolerance)
         assert (said is None) == accepted, (

@@ -146,6 +146,7 @@ def test_shapes_that_do_not_broadcast_are_refused():
         ((4, 3), (3, 4)),
         ((5, 2, 3), (5, 1, 4)),
         ((2, 1), (3,), (4,)),
+        ((2,), (1,), (3,)),
     ]:
         try:
             found = broadcast_shape(*shapes)

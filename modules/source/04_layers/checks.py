@@ -484,6 +484,9 @@ def test_each_layer_takes_the_output_of_the_layer_before():
     calls = []
     Sequential(lambda x: calls.append(1) or x, lambda x: calls.append(2) or x)(Tensor([5.0]))
     equal(calls, [1, 2], "the layers that one call calls", "call each layer once")
+    many = [lambda x, n=n: x * 2 + n for n in range(12)]
+    cause = "they are called in order: '10' comes after '9'"
+    expect(Sequential(*many)(Tensor([1.0])).data, [8179], "the result of 12 layers", cause)
 
 
 def test_layers_may_be_modules_and_functions():
@@ -596,6 +599,11 @@ def test_the_children_of_a_module_are_its_attributes():
     assert pairs["rows"] == 3 and np.array_equal(
         np.asarray(pairs["weights"]), np.full((3, 2), 13)
     ), f"the children should be 3 and a (3, 2) tensor of 13, yours are {pairs}"
+    module = Single(1)
+    module._inner = [Tensor(2)]
+    names = [name for name, _ in named_children(module)]
+    cause = "an attribute counts whatever its name; PyTorch's own begin with _, too"
+    equal(names, ["rows", "weights", "_inner"], "the children of a module with _inner", cause)
 
 
 def test_lists_tuples_and_dicts_have_children():

@@ -8,7 +8,6 @@ import threading
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable, apply, recording, run
-from tinytorch.support import forward
 
 from checking import because, equal, expect, refused, result_of
 
@@ -21,6 +20,9 @@ def sum_over_copies(g, shape):
 
 
 # %% learner-side
+from tinytorch.support import forward
+
+
 # The checks try one rule at a time, with this:
 def rule(name, n, g, *arrays, **options):
     """What the rule of operation `name` returns for input `n`, given the upstream gradient `g`.

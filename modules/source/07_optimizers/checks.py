@@ -241,8 +241,10 @@ def test_momentum_leaves_the_gradient_unchanged():
 def test_with_momentum_0_the_direction_is_the_gradient():
     g = np.array([2.0, -20.0])
     for nesterov in (False, True):
-        direction, _ = call_on_copies(momentum_update, np.array([5.0, 5.0]), g, 0.0, nesterov)
+        v = np.array([5.0, 5.0])
+        direction, (v, _) = call_on_copies(momentum_update, v, g, 0.0, nesterov)
         expect(direction, g, "with momentum 0, without the old velocity, the direction")
+        expect(v, g, "with momentum 0 the velocity", "it is updated for 0 as for any number")
 
 
 # %% momentum hidden points=1
@@ -307,6 +309,10 @@ def test_options_of_a_group_override_the_defaults():
     )
     (group,) = param_groups([{"params": [Tensor([1.0])], "decay": 0.0}], {"decay": 0.3})
     equal(group["decay"], 0.0, "decay of a group that sets it to 0", "0 is a value, too")
+    (group,) = param_groups([{"params": [Tensor([1.0])], "more": 5}], {"decay": 0.3})
+    options = {name: x for name, x in group.items() if name != "params"}
+    wanted, case = {"decay": 0.3, "more": 5}, "a group with an option that the defaults lack"
+    equal(options, wanted, case, "keep every option of the group")
     assert defaults == {"lr": 0.1, "decay": 0.0} and list(given[2]) == ["params"], (
         "the defaults and the dicts that were given should not be changed: they became "
         f"{defaults}, {given[2]}"

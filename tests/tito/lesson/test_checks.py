@@ -210,3 +210,10 @@ def test_each_name_in_the_checks_of_a_release_has_its_definition(entry):
     for cell in released.cells:
         own = {name for s in statements_of(cell.source) for name in s.defines}
         assert used_by(statements_of(cell.source)) - own - defined == set(), cell.title
+
+
+def test_setup_imports_of_the_package_only_lessons():  # of which the judge has proxies
+    for entry in COURSE.lessons:
+        shared = [c for c in entry.declared.checks_source.cells if c.title == "setup"]
+        setup = "\n".join(c.source for c in shared)
+        assert not re.search(r"^(from|import) tinytorch(?!\.core\.)", setup, re.M), entry.name

@@ -32,6 +32,9 @@ def call(f, *given, **named):
 def test_only_functions_of_the_lesson_that_are_only_called_are_watched():
     source = "def test_f():\n    f([3, 1])\n    np.ones(2)\n    assert op is g\n    g(1)\n"
     assert called_names(Section(source, "checks.py", 1), CheckSuite(())) == {"f"}
+    setup = Section("def computed(f, x):\n    return f(x)\n", "checks.py", 1)
+    section = Section("computed(g, 1)\napply(h, 1)\n", "checks.py", 1)  # a helper calls g
+    assert {"g"} == called_names(section, CheckSuite((), (setup,))) & {"g", "h"}
 
 
 @pytest.mark.parametrize(
