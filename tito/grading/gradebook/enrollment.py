@@ -12,7 +12,6 @@ from pathlib import Path
 
 from tito.errors import UsageError, suggest
 from tito.grading.gradebook import class_lists, merging
-from tito.grading.gradebook.counting import arrival_of
 from tito.grading.gradebook.database import read, sound_rows, transaction, write
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import PointsChange, add_change
