@@ -30,11 +30,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (40500, 28000),
-    "lines of tito/grading": (16400, 12000),
+    "lines of tito": (40400, 28000),
+    "lines of tito/grading": (16300, 12000),
     "lines of tito/learn": (7700, 5000),
     "lines of tito/book": (2500, 2600),
-    "lines of tests": (60400, 46000),
+    "lines of tests": (60500, 46000),
     "functions over 40 lines": (6, 30),
     "functions over 6 parameters": (1, 15),
     "untyped functions": (0, 0),
