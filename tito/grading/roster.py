@@ -120,7 +120,8 @@ class Roster:
         }
         self.ids: dict[str, set[int]] = {}
         self.names: dict[str, set[int]] = {}
-        self.groups: dict[str, set[int]] = {}
+        self.teams: dict[str, set[int]] = {}  # by group
+        self.groups: dict[str, set[int]] = {}  # by its name as systems write it
         # of each system; "": of any
         self.numbers: dict[str, dict[str, set[int]]] = {system: {} for system in ("", *SYSTEMS)}
         for number, learner in enumerate(learners):
@@ -132,8 +133,10 @@ class Roster:
                     known = SYSTEMS[system].numbers if system else OWN_NUMBERS
                     if value and (column in known or system and column.startswith(system)):
                         numbers.setdefault(value.casefold(), set()).add(number)
-            if group := one_word(learner.group):
-                self.groups.setdefault(group, set()).add(number)
+            if learner.group:
+                self.teams.setdefault(learner.group.casefold(), set()).add(number)
+                if word := one_word(learner.group):
+                    self.groups.setdefault(word, set()).add(number)
             words = words_of(learner.name)
             # systems write "Ada Lovelace", "Lovelace, Ada", "lovelaceada"
             for turn in range(len(words)):
@@ -197,8 +200,8 @@ class Roster:
 
     def team(self, owners: set[int]) -> set[int]:
         """All in the group of these learners, if they have the same one."""
-        groups = {one_word(self.learners[number].group) for number in owners}
-        return self.groups.get(groups.pop(), set()) if len(groups) == 1 else set()
+        groups = {self.learners[number].group.casefold() for number in owners}
+        return self.teams.get(groups.pop(), set()) if len(groups) == 1 else set()
 
     def _with_id(self, text: str) -> set[int]:
         """The learners with this id, or with an id and names: `alovelace Ada Lovelace`."""

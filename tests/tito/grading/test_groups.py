@@ -83,6 +83,24 @@ def test_an_entry_is_remembered_as_its_own_learners_only(owners):
     assert keys == {"ada": ("ada",), "bob": ()}
 
 
+def test_groups_whose_names_differ_in_punctuation_stay_apart(small_course, tmp_path):
+    names = {"ada": "Lab 1-1", "bob": "Lab 11", "cy": "LAB 11", "dan": "☆", "eve": "☆"}
+    roster = [Learner(one, columns={"group": group}) for one, group in names.items()]
+    for name in ("ada", "bob", "lab11_77_501_numbers", "dan"):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        (tmp_path / "in" / name / "numbers_dev.py").write_text(NUMBERS, encoding="utf-8")
+    found = find_submissions(tmp_path / "in", small_course.lessons, roster)
+    uploads = {one.student: [upload.name for upload in one.uploads] for one in found}
+    assert uploads.pop("lab11_77_501_numbers") == ["lab11_77_501_numbers"], "of two groups"
+    assert uploads == {
+        "ada": ["ada"],
+        "bob": ["bob"],
+        "cy": ["bob"],
+        "dan": ["dan"],
+        "eve": ["dan"],
+    }
+
+
 def test_the_time_of_a_group_is_that_of_who_handed_in(owners, tmp_path):
     table = "student,arrived\nbob,2026-12-01T20:00:00Z\nada,\ncy,2026-12-01T21:00:00Z\n"
     (tmp_path / "times.csv").write_text(table, encoding="utf-8")

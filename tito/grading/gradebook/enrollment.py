@@ -100,7 +100,7 @@ def enroll(
             class_list.source,
             class_list.left_out,
             class_list.remarks,
-            groups=len(Roster(learners).groups),
+            groups=len(Roster(learners).teams),
             absent=_not_listed(states, ids, None),
             left=[student for student in ids if states.get(student) == LEFT],
         )

@@ -134,7 +134,7 @@ def _worksheets(names: list[str], read: Callable[[str], bytes]) -> list[tuple[st
     worksheets = []
     for name in names:
         entry = read_name(name)
-        if not name.lower().endswith(".csv") or entry and entry.number:
+        if not name.lower().endswith(".csv") or entry and (entry.number or entry.is_certain):
             continue
         with contextlib.suppress(Unreadable, UnicodeDecodeError, UsageError):
             text = read(name).decode("utf-8-sig")

@@ -16,6 +16,7 @@ from tito.grading.times import parse_time
 
 TIME_COLUMNS = ("arrived", "submitted_at")  # of the instructor's own tables
 EMPTY = ("", "-")
+FEWEST = 6  # columns of a table that is recognized by its cells
 FIRST_DAY = datetime(1899, 12, 30)  # day 0 of spreadsheet programs
 DAYS = re.compile(r"[45]\d{4}([.,]\d+)?")  # since then: 2009 to 2064
 SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?=\D)")
@@ -35,7 +36,7 @@ def recognized(written: Sequence[str], rows: Iterable[Sequence[str]]) -> tuple[l
                 return header, place, name
         if column in TIME_COLUMNS:
             return header, place, ""
-    columns = list(zip(*rows))
+    columns = list(zip(*rows)) if len(header) >= FEWEST else []
     times = [place for place, cells in enumerate(columns) if _are_times(cells)]
     for name, system in SYSTEMS.items() if times else ():
         form = system.number_cells

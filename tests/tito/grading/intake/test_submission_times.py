@@ -261,6 +261,19 @@ def test_blackboard_writes_login_and_time_into_the_names_of_its_files(tmp_path, 
     assert not ada.notes and cy.uploads[0].kind == "other"
 
 
+def test_a_table_that_a_learner_hands_in_to_blackboard_is_none_of_times(tmp_path, lessons):
+    put(tmp_path / "in" / "Lab_ada_attempt_2026-12-01-22-15-00_numbers_dev.py")
+    put(tmp_path / "in" / "Lab_ada_attempt_2026-12-01-22-15-00_Grades.csv", WORKSHEET)
+    found = arrivals(tmp_path / "in", lessons, zone=BERLIN)
+    assert found["ada"].how == "blackboard"
+
+
+def test_a_small_table_is_no_worksheet(tmp_path):
+    path = put(tmp_path / "mine.csv", "learner,when\nstudent1,2026-12-01 22:15\n")
+    with pytest.raises(TitoError, match="no column of times"):
+        read_submitted(str(path), tmp_path, BERLIN)
+
+
 def test_a_login_with_a_line_in_it_is_no_other_ones(tmp_path, lessons):
     put(tmp_path / "in" / "Lab_1_b_kim_attempt_2026-12-01-22-15-00_numbers_dev.py")
     roster = [Learner("kim"), Learner("b_kim"), Learner("1")]
