@@ -132,7 +132,9 @@ def with_checks(book: Gradebook, value: dict[str, Any]) -> dict[str, Any]:
     """
     listed = json.loads(book.code(value["check_texts"]) or "{}")
     texts = book.texts(listed.values())
-    found = {name: {"sha256": sha256, "text": texts[sha256]} for name, sha256 in listed.items()}
+    found = {
+        name: {"sha256": sha256, "text": texts.get(sha256, "")} for name, sha256 in listed.items()
+    }
     none = {"sha256": "", "text": ""}
     checks = [check | found.get(check["id"], none) for check in value["checks"]]
     return value | {"checks": checks, "checks_share": found.get("", none)}

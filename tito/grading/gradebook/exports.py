@@ -118,17 +118,21 @@ class Selection:
         """Whether the lesson was perhaps handed in, under a name that fits several learners."""
         return (grade.student, grade.lesson) in self.unclaimed
 
-    def strange(self) -> list[str]:
-        """Whose submissions hold nothing of a lesson that can be read: exported as empty cells."""
-        grades = (grade for _, grades, _ in self._as_graded() for grade in grades)
-        return list(dict.fromkeys(grade.student for grade in grades if is_strange(grade)))
-
-    def missing(self) -> tuple[int, int]:
-        """How many lessons that were not handed in are exported as 0, and how many are empty."""
-        grades = (grade for _, grades, _ in self._as_graded() for grade in grades)
-        missing = (grade for grade in grades if is_missing(grade) and not self.is_unclaimed(grade))
-        count = Counter(self.is_empty(grade) for grade in missing)
-        return count[False], count[True]
+    @cached_property
+    def doubts(self) -> "Doubts":
+        """What the grades leave open, found in one pass."""
+        found = Doubts()
+        for learner, grades, today in self._as_graded():
+            for grade in grades:
+                is_empty = self.is_empty(grade)
+                found.strange |= {learner.student: None} if is_strange(grade) else {}
+                if is_missing(grade) and not self.is_unclaimed(grade):
+                    found.missing[is_empty] += 1
+                if grade.outdated or grade.max_points != today[grade.lesson]:
+                    found.outdated.setdefault(grade.lesson, []).append(learner.student)
+                if not is_empty:
+                    found.waiting += sum(answer.state == WAITING for answer in grade.answers)
+        return found
 
     def _as_graded(self) -> Iterator[tuple[ClassMember, list[Grade], dict[str, int]]]:
         """(learner, their grades, {lesson: today's maximum}) of everybody in the class. A lesson
@@ -139,23 +143,21 @@ class Selection:
             if not learner.state:
                 yield learner, [grade for grade in grades if grade.lesson in today], today
 
-    def outdated(self) -> dict[str, list[str]]:
-        """{lesson: learners whose grade is of other checks or another maximum than today's}."""
-        found: dict[str, list[str]] = {}
-        for learner, grades, today in self._as_graded():
-            for grade in grades:
-                if grade.outdated or grade.max_points != today[grade.lesson]:
-                    found.setdefault(grade.lesson, []).append(learner.student)
-        return found
 
-    def waiting(self) -> int:
-        """How many answers are to be judged: they count 0."""
-        return sum(
-            answer.state == WAITING
-            for _, grades in self.learners()
-            for grade in grades
-            for answer in grade.answers
-        )
+@dataclass
+class Doubts:
+    """What the grades of an export leave open.
+
+    strange   learners whose submissions hold nothing of a lesson that can be read, in their order
+    missing   {whether the cell is empty, else 0: how many lessons were not handed in}
+    outdated  {lesson: learners whose grade is of other checks or another maximum than today's}
+    waiting   how many answers are to be judged: they count 0
+    """
+
+    strange: dict[str, None] = field(default_factory=dict)
+    missing: Counter[bool] = field(default_factory=Counter)
+    outdated: dict[str, list[str]] = field(default_factory=dict)
+    waiting: int = 0
 
 
 def is_missing(grade: Grade) -> bool:

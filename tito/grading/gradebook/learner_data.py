@@ -15,6 +15,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from tito.errors import MachineError
 from tito.grading.gradebook import late
 from tito.grading.gradebook.copying import PAGE, as_stored
 from tito.grading.gradebook.database import erase_remains, read, sound_rows, transaction, write
@@ -119,7 +120,13 @@ def delete(book: Gradebook, student: str, who: str, preview: bool = False) -> di
         return write(book.engine, work, preview=True)
     with hold(book, who):
         counts = write(book.engine, work)
-    erase_remains(book.engine)
+    try:
+        erase_remains(book.engine)
+    except MachineError as error:
+        raise MachineError(
+            f"{student} is deleted, but the database may still contain traces. {error.what}",
+            "A copy contains none: tito gradebook copy TARGET. Use it, and delete this one.",
+        ) from None
     return counts
 
 

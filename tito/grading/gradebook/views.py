@@ -311,10 +311,11 @@ def left_out(absent: dict[str, str]) -> Iterator[str]:
 
 def export_notes(chosen: Selection) -> Iterator[str]:
     """Sentences about grades that an export leaves out or changes."""
-    for number, words in zip(chosen.missing(), ("0", "empty cells")):
-        if number:
+    doubts = chosen.doubts
+    for is_empty, words in ((False, "0"), (True, "empty cells")):
+        if number := doubts.missing[is_empty]:
             yield f"not handed in ({count(number, 'lesson')}), exported as {words}"
-    if ids := chosen.strange():
+    if ids := list(doubts.strange):
         yield (
             "handed in, but no file of a lesson that can be read, exported as empty cells: "
             f"{_names(ids)}. Look at what they handed in, and set their points or ask for the "
@@ -327,9 +328,9 @@ def export_notes(chosen: Selection) -> Iterator[str]:
             f"{_names(entries)}. In each name, write the learner's "
             "id instead of the name, and grade again"
         )
-    if waiting := chosen.waiting():
+    if waiting := doubts.waiting:
         yield f"to be judged ({count(waiting, 'answer')}), counted as 0: tito gradebook page"
-    for lesson, ids in chosen.outdated().items():
+    for lesson, ids in doubts.outdated.items():
         yield (
             f"{lesson}: graded by other checks than today's ({len(ids)}): {_names(ids)}; no grade "
             f"is above today's maximum. Grade again: tito grade SUBMISSIONS {lesson}"

@@ -176,7 +176,7 @@ def test_pages_and_exports_show_what_a_person_said(book):
     assert page.count("alert(1)") == 1 and "<script>" not in page and "{{" in page
     assert "2 points to be judged" in exports.summary(ada[0])
     chosen = exports.Selection(book, most={"numbers": 8})
-    assert chosen.waiting() == 1 and "to be judged" in exports.text(chosen, "moodle")
+    assert chosen.doubts.waiting == 1 and "to be judged" in exports.text(chosen, "moodle")
     results = {path: json.loads(text) for path, text in exports.tree(chosen, "classroom50")}
     last = results["results/bob/numbers/result.json"]["tests"][-1]
     assert (last["test-name"], last["score"], last["max-score"]) == ("why", 2, 2)

@@ -220,7 +220,7 @@ def test_what_was_not_handed_in_is_empty_while_there_is_time(tmp_path, missing, 
             for kind in exports.TABLES:
                 rows = read(table(book, kind, now=now))[-2:]
                 assert [row.count("0") > 0 for row in rows] == [expected == "0", True], kind
-        assert chosen(book, now=MONDAY).missing() == (1, 0) if before else (0, 1)
+        assert chosen(book, now=MONDAY).doubts.missing == {before != "0": 1}
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_what_cannot_be_read_is_never_exported_as_0_and_told(tmp_path, missing, 
         for kind in exports.TABLES:
             rows = read(table(book, kind, **late_now))[-2:]
             assert [row.count("0") > 0 for row in rows] == [False, True], kind
-        assert chosen(book, **late_now).missing() == (0, 0)
+        assert not chosen(book, **late_now).doubts.missing
         (words,) = views.export_notes(chosen(book, **late_now))
         assert words.startswith(
             "handed in, but no file of a lesson that can be read, exported as empty cells: cy. "
@@ -265,7 +265,7 @@ def test_work_whose_name_fits_two_learners_is_0_for_neither(tmp_path):
         for kind in exports.TABLES:
             cells = [[cell for cell in row if cell == "0"] for row in read(table(book, kind))[-3:]]
             assert [len(zeros) > 0 for zeros in cells] == [False, False, True], kind
-        assert chosen(book).missing() == (1, 0)
+        assert chosen(book).doubts.missing == {False: 1}
         assert chosen(book).unclaimed.keys() == {("anna1", "numbers"), ("anna2", "numbers")}
         # The instructor renames the file to its learner's id, and grades again.
         save(book, [result("anna2", points=(3, 0), key="renamed")], None, "me")
@@ -514,7 +514,9 @@ def test_the_maximum_is_todays_and_no_grade_exceeds_it(book, jsonschema):
     results = dict(exports.tree(today, "classroom50"))
     bob = json.loads(results["results/bob/numbers/result.json"])
     assert (bob["score"], bob["max-score"]) == (3, 3)
-    assert today.outdated() == {"numbers": ["ada", "bob"]} and chosen(book).outdated() == {}
+    assert (
+        today.doubts.outdated == {"numbers": ["ada", "bob"]} and chosen(book).doubts.outdated == {}
+    )
     assert read(table(book, "canvas"))[1][5:] == ["6", "6"]
 
 

@@ -20,8 +20,14 @@ from some_results import (
     set_points,
 )
 
-from tito.errors import TitoError
-from tito.grading.gradebook import copying, enrollment, learner_data, merging, run_lock
+from tito.errors import MachineError, TitoError
+from tito.grading.gradebook import (
+    copying,
+    enrollment,
+    learner_data,
+    merging,
+    run_lock,
+)
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.gradebook.tables import TABLES, sql
 from tito.grading.roster import Learner
@@ -129,6 +135,18 @@ def test_nobody_is_deleted_during_a_run(book):
     ):
         learner_data.delete(book, "xq9", "prof")
     assert points(book, "xq9")
+
+
+def test_traces_that_cannot_be_erased_are_reported(book, monkeypatch):
+    def refuse(engine):
+        raise MachineError("The disk is full.", "")
+
+    fill(book)
+    monkeypatch.setattr(learner_data, "erase_remains", refuse)
+    with pytest.raises(MachineError, match="may still contain traces. The disk is full") as error:
+        learner_data.delete(book, "xq9", "prof")
+    assert "tito gradebook copy TARGET" in error.value.remedy
+    assert "xq9" not in [learner.student for learner in book.learners()]
 
 
 def test_a_name_that_two_learners_have_stays_in_what_is_said_of_others(book):
