@@ -121,6 +121,9 @@ def test_example_i_is_row_i_of_each_array():
     for i in (0, 3, 4, -1, -5):
         demand = "with two arrays an example is a tuple of two"
         picture, label = members(dataset[i], 2, demand)
+        assert isinstance(picture, np.ndarray), (
+            f"rows stay NumPy arrays until they become a batch, yours is a {type(picture)}"
+        )
         case = f"part 0 of dataset[{i}], which is image {i},"
         expect(picture, pictures[i], case, dtype="float32")
         equal(int(label), labels[i], f"the label of example {i}")
@@ -297,6 +300,11 @@ def test_the_held_out_examples_are_drawn_at_random():
             f"of class {label} the members at {positions} were held out, all close together: "
             "permute the class first"
         )
+    positions = [draws[0][labels[draws[0]] == label] % 60 for label in (1, 2, 3)]
+    assert not all(np.array_equal(positions[0], other) for other in positions), (
+        f"of each class the members at {positions[0]} were held out: generator(rng) in the loop "
+        "begins again with the seed; make one generator before it"
+    )
 
 
 def test_a_very_small_class_may_be_rounded_to_none():
@@ -749,7 +757,7 @@ def test_rows_of_features():
 
 def test_a_constant_channel_is_divided_by_one():
     images = np.zeros((4, 2, 3, 3), "float32")
-    images[:, 0], images[:, 1] = 7, np.arange(36).reshape(4, 3, 3) * 0.001
+    images[:, 0], images[:, 1] = 7, np.arange(36).reshape(4, 3, 3) * 1e-5
     _, std = [np.asarray(part).ravel() for part in channel_statistics(images)]
     assert std[0] == 1, (
         "the first channel is 7 everywhere: its std should be returned as 1, yours is "
@@ -757,7 +765,7 @@ def test_a_constant_channel_is_divided_by_one():
     )
     small = channel_by_channel(images)[1][1]
     assert abs(std[1] / small - 1) < 1e-4, (
-        f"the other channel is not constant: its standard deviation should be {small:.5f}, "
+        f"the other channel is not constant: its standard deviation should be {small:.7f}, "
         f"yours is {std[1]}"
     )
 
@@ -1005,6 +1013,16 @@ def read_back(data):
     return found.tolist(), found.dtype.str
 
 
+# %% learner-side
+def written_into(data):
+    """Whether the numbers of parse_idx(data) have the machine's byte order, and the array with 9
+    in its last element."""
+    array = parse_idx(data)
+    is_native = array.dtype.isnative
+    array[..., -1] = 9
+    return is_native, array
+
+
 # %% parse-idx points=4
 
 
@@ -1054,14 +1072,10 @@ def test_a_file_that_was_cut_off_is_refused():
 
 def test_the_array_can_be_written_to():
     for kind, dtype in [(12, ">i4"), (8, "u1")]:
-        array = parse_idx(idx_bytes(kind, np.array([[1, 2]], dtype)))
-        assert array.dtype.isnative, "the numbers should be in the machine's byte order: astype"
-
-        def write():
-            array[0, 1] = 9
-
+        call = lambda: written_into(idx_bytes(kind, np.array([[1, 2]], dtype)))
         cause = "np.frombuffer returns a read-only view of the bytes, make a copy"
-        result_of(write, "the array should be an ordinary one", cause, ValueError)
+        is_native, array = result_of(call, "the array should be an ordinary one", cause, ValueError)
+        assert is_native, "the numbers should be in the machine's byte order: astype"
         expect(array, [[1, 9]], "[[1, 2]] with 9 written into its last element")
 
 
@@ -1255,6 +1269,8 @@ def test_an_error_is_raised_after_the_items_before_it():
 
 
 def test_leaving_the_loop_ends_the_thread():
+    case, cause = "the items None, 0, '' and 5, prefetched,", "the kind says when the end has come"
+    equal([*prefetch([None, 0, "", 5])], [None, 0, "", 5], case, cause)
     for used in (1, 3):
         got, _, _, made, where, left = iterate_prefetched(1000, 2, used)
         equal(got, list(range(used)), "the first items")

@@ -593,6 +593,12 @@ def test_the_gradient_of_the_input_keeps_the_dtype():
     found = im2col_input_gradient(g, None, x, weights, None, (1, 1), (0, 0))
     case = "the gradient of x, if x, the 6 kernels of 1 by 1 and g are 1,"
     expect(found, np.full((3, 2, 4, 5), 6), case, dtype="float32")
+    weights, g = np.arange(16.0).reshape(4, 1, 2, 2), np.array([1.0, 10.0, 100.0, 1000.0])
+    given = g.reshape(1, 4, 1, 1), None, np.ones((1, 1, 2, 2)), weights, None, (1, 1), (0, 0)
+    case = "the gradient of one window for 4 kernels with 4 weights each"
+    cause = "A square matrix of weights is transposed like any other"
+    wanted = (weights * g.reshape(4, 1, 1, 1)).sum(0)[None]
+    expect(im2col_input_gradient(*given), wanted, case, cause, near=1e-9)
 
 
 # %% conv2d points=7

@@ -234,6 +234,7 @@ def test_other_numbers_are_normalized():
 def layer_norm_with_saved(x, weight, bias, eps):
     """The output of layer_norm_forward, what it saved, and whether it changed an input."""
     given, saved = [x.copy(), weight.copy(), bias.copy()], {}
+    layer_norm_forward(x[..., ::-1] + 1, weight, bias, eps, saved)  # what it stored is old
     out = layer_norm_forward(*given, eps, saved)
     changed = [
         name
@@ -279,6 +280,7 @@ def test_what_the_rule_needs_is_saved():
     causes = {
         "This is the output: keep x̂, without weight and bias": scaled + bias,
         "This is x̂ * weight: keep x̂ alone": scaled,
+        "This is from an earlier call with the same dict": wanted["normalized"][..., ::-1],
     }
     close(saved["normalized"], wanted["normalized"], 'saved["normalized"]', causes)
     causes = {
@@ -637,6 +639,8 @@ def test_evaluation_uses_the_running_statistics():
     result_of(lambda: batch_norm(Tensor(x[2:]), mean, var), case, kind=Exception)
     alone, *_ = batch_normed(x[2:], mean, var, eps=0)
     close(alone, wanted[2:], "the output for the last example alone")
+    given = [array.astype("float32") for array in (x, mean, var)]
+    equal(batch_normed(*given)[0].dtype.name, "float32", "the dtype for float32 in evaluation")
     images = np.arange(8.0).reshape(1, 2, 2, 2)
     case = "the output in evaluation for an image of two channels"
     out, *_ = result_of(lambda: batch_normed(images, mean, var, eps=0), case, KEEPDIMS)
@@ -937,7 +941,7 @@ def test_the_folded_layer_computes_the_same():
         n = norm.num_features
         numbers = rng.uniform(1, 3, size=(5, n))
         if layer.bias is not None:
-            layer.bias.data[...] = numbers[4]
+            layer.load_state_dict(layer.state_dict() | {"bias": numbers[4]})
         set_norm(norm, *numbers[:4])
         x = Tensor(x.astype("float32"))
         wanted = np.asarray(norm(layer(x)))
@@ -998,6 +1002,9 @@ def test_the_input_is_added():
     found = layer(Tensor(np.array([[1.0, 2.0]], "float32")))
     case = "x = [1, 2] and inner(x) = [40, 10]; x + inner(x)"
     close(found, [[41.0, 12.0]], case, causes)
+    calls = []
+    Residual(lambda x: calls.append(1) or x)(Tensor([1.0]))
+    equal(len(calls), 1, "how often one call calls inner", "its result is `change`")
     assert len(layer.parameters()) == 1, "the parameters of inner should be found in Residual"
 
 

@@ -402,6 +402,9 @@ def test_the_dtype_stays_and_nothing_is_changed():
         )
     wanted = [[0] * 3, [0] * 3, [0] * 3, [2] * 3]
     expect(got, wanted, "the gradient for ids [3, 3] with gradients of ones")
+    got, *_ = gradient_and_inputs(given[0], np.full((4, 3), 5.0), given[2])
+    case = "the gradient for a float32 g and a float64 weight"
+    expect(got, wanted, case, "it has the dtype of g", dtype="float32")
 
 
 def test_backward_reaches_the_table():

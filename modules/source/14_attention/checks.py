@@ -177,6 +177,9 @@ def test_scores_have_a_row_for_each_query():
     wanted = [[float((a * b).sum()) / 3 for b in k] for a in q]
     cause = "Row i holds the scores of query i; the factor is 1 / sqrt(9)"
     close(found, wanted, f"the scores of {case}", cause)
+    q, k = normal(5, 4, 4), normal(6, 4, 4)
+    case, cause = "the scores of 4 queries and 4 keys of width 4", "Exchange the axes of the keys"
+    close(attention_scores(Tensor(q), Tensor(k)), q @ k.T / 2, case, cause)
 
 
 def test_scores_of_many_heads():
@@ -302,6 +305,9 @@ def test_large_scores_and_hidden_infinities():
     cause = "Before exp, subtract the largest score of the keys that the mask allows. Use "
     cause += "`where` for the hidden keys: inf or nan times 0 is nan"
     close(found, [[0.5, 0.5, 0], [first, 1 - first, 0]], case, cause)
+    found = masked_softmax(Tensor(np.array([[-3e9, 5.0]])), np.array([True, False]))
+    cause = "Hide a key by -inf: -1e9 is larger than this score"
+    close(found, [[1, 0]], "the weights of -3e9, and 5 where the mask is False,", cause)
 
 
 def test_masks_broadcast_over_heads():
@@ -391,6 +397,9 @@ def test_masks_and_scale_are_used():
         case = f"attention with {case}"
         found = result_of(lambda: scaled_dot_product_attention(*given, **options), case)
         close(found, attended(q, k, v, **wanted), case, cause)
+    found = scaled_dot_product_attention(*given, attn_mask=np.zeros((3, 5), bool))
+    cause = "It is a mask, too: ask whether attn_mask is None"
+    close(found, np.zeros((3, 2)), "attention with a mask that hides every key", cause)
 
 
 def test_is_causal_hides_the_future():
@@ -460,7 +469,7 @@ def test_hard_lookup_returns_one_value():
     ]:
         case = f"the query {query} fits key {right} best: hard_lookup"
         found = result_of(lambda: hard_lookup(keys, values, Tensor(query)), case, error)
-        close(found, np.asarray(values.data)[right], case, cause, near=1e-3, tensor=True)
+        close(found, np.asarray(values.data)[right], case, cause, near=1e-5, tensor=True)
 
 
 def test_a_running_mean_uses_the_past_only():

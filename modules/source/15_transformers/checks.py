@@ -521,6 +521,23 @@ def parts_by_hand(ids, seed, *sizes, **options):
     return model(ids).data, (model.head(x) if model.head else x @ model.embedding.weight.T).data
 
 
+def without_positions(ids):
+    """The logits of a GPT whose positions were removed, and the same computed from its parts."""
+    model = shaken(GPT(7, 6, 8, 1, 2), 1).eval()
+    model.positions = None
+    x = model.norm(model.blocks[0](model.embedding(ids)))
+    return model(ids).data, (x @ model.embedding.weight.T).data
+
+
+def with_dropout(p):
+    """The logits, in training, of an untied GPT without blocks, with embeddings of 0 and positions
+    of 1."""
+    model = GPT(7, 6, 8, 1, 2, dropout=p, tie=False)
+    model.blocks = []
+    model.embedding.weight.data[...], model.positions.weight.data[...] = 0, 1
+    return model(np.zeros((4, 6), int)).data
+
+
 def tied_gradients(ids, g):
     """The gradient of a tied embedding, and those of embedding and head of an untied model with
     the same numbers."""
@@ -642,6 +659,12 @@ def test_rotary_models_have_no_position_vectors():
     ids = np.array([[1, 2, 3, 1]])
     out, wanted = parts_by_hand(ids, 1, 7, 6, 8, 1, 2, rotary=True)
     close(out, wanted, "the logits with rotary=True")
+    call, case = lambda: without_positions(ids), "a GPT whose positions were set to None later"
+    out, wanted = result_of(call, case, "test self.positions, not rotary")
+    close(out, wanted, f"the logits of {case}")
+    assert np.abs(with_dropout(0.5)).max() > 1e-3, (
+        "dropout with p = 0.5 left all positions as they are: apply it after adding them"
+    )
     _, out = gpt_values(ids, 1, 7, 6, 8, 1, 2, rotary=True)
     _, other = gpt_values(ids[:, [1, 0, 2, 3]], 1, 7, 6, 8, 1, 2, rotary=True)
     assert not np.allclose(out[:, -1], other[:, -1], atol=1e-4), (

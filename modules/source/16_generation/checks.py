@@ -416,6 +416,8 @@ def test_filters_are_applied_in_order():
     found = numbers(filtered(Tensor([[1.0, 2.0, 3.0]]), 2.0), "filtered(logits, 2.0)")
     case = "without k and p, filtered([[1, 2, 3]], temperature=2)"
     expect(found, [[0.5, 1.0, 1.5]], case, near=1e-5)
+    case, cause = "filtered([[1, 2, 3]], temperature=0)", "only None leaves a filter out, not 0"
+    keeps(filtered(Tensor([[1.0, 2.0, 3.0]]), 0), case, [[0, 0, 1]], cause)
 
 
 def test_new_tokens_are_appended_to_each_row():

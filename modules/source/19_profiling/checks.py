@@ -269,6 +269,10 @@ def program_a():
     return (y.reshape(2, 4) * 3.0).sum()
 
 
+def pick_a_row():
+    Tensor(np.ones((3, 5), "float32"))[[1]]
+
+
 def profiled(f=program_a, kind="OperationProfile"):
     """{name of an operation: [calls, seconds, flops, bytes]} of a profile of f()."""
     clock = Tick()
@@ -1242,6 +1246,9 @@ def test_calls_seconds_flops_and_bytes_by_operation():
             expect(
                 found[name][number], wanted[name][number], f"{what} of {name}", cause, near=1e-9
             )
+    picked = under_profile(lambda: profiled(pick_a_row))["getitem"][3]
+    cause = "bytes_moved gets the name of the operation: a copy reads as much as it writes"
+    expect(picked, 2 * 4 * 5, "bytes of a copy of one row of 5 numbers", cause)
 
 
 def test_counting_is_not_timed():

@@ -244,7 +244,7 @@ def powers_in_gelu(x):
     what it writes into `out`."""
     Watched.powers.clear()
     out = np.full_like(x, np.nan)
-    gelu_into(*(array.view(Watched) for array in (x, out, np.full_like(x, np.nan))))
+    gelu_into(*(array.view(Watched) for array in (x.copy(), out, np.full_like(x, np.nan))))
     return list(Watched.powers), out
 
 
@@ -1148,6 +1148,8 @@ def test_equal_shards_give_the_gradient_of_the_batch():
                 else w - 1,
             }
             expect(g, w, f"the gradient of the {name}, from {n} shards of 6 rows", causes, NEAR)
+            case = f"the gradient of the {name}, whose parts are float32,"
+            expect(g, w, case, "keep the dtype that gradients_of returns", NEAR, "float32")
 
 
 def test_unequal_shards_count_by_their_rows():

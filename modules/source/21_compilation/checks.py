@@ -1393,6 +1393,9 @@ def test_other_constants_are_seen():
         ("such masks are dropout: it would use the same mask for ever"),
     )
     compared(a, a, True, "x * [1, 0, 1], twice", "equal arrays have an equal key_of")
+    cause = "1 == 1.0 in Python, so compare constants by key_of"
+    a = ([[2]], [["mul", ["a0", 1], {}]], ["t0"])
+    compared(a, changed(a, 0, inputs=["a0", 1.0]), False, "x * 1 and x * 1.0", cause)
 
 
 def test_other_options_are_seen():
