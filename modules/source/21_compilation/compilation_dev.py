@@ -50,7 +50,7 @@ from tinytorch.support.tracing import (Node, NotTraceable, TracedMethods, key_of
 # representation** is the form in which a compiler keeps a program while it works on it. Ours is
 # a graph of Nodes. A `Node` is an argument of the program, or one step: `op(*inputs,
 # **options)`. Its `example` is what the step computed when it was recorded; from it the
-# compiler knows shapes and dtypes. The function `step` makes a Node:
+# compiler knows shapes and dtypes. `step(op, *inputs, **options)` makes a Node:
 
 # %%
 x = Node(None, example=np.ones((4, 8), "float32"))  # an argument has no op
@@ -64,6 +64,10 @@ print(total.name, total.inputs == (square,), total.options, total.shape, total.d
 # as in `topological_order` of lesson 06. `unused` is not among them: **dead code** is code that
 # no output needs. Each Node has a number `created`, larger than the numbers of its inputs. A
 # graph can be too deep for recursion.
+#
+# An input or output can also be a *constant*: a number, or an array. An array cannot be a key
+# of a dict, and `in` compares it number by number, so ask `isinstance(x, Node)` first, in every
+# exercise of this lesson. `only_nodes(inputs)` is the list of the Nodes, each once.
 #
 # **Task.** Write `needed`.
 
@@ -161,7 +165,7 @@ check("evaluate")
 # tuple with that array. A program cannot write into a *view*, a part of another array.
 #
 # **Task.** Write `__array_ufunc__`. `self.record(op, *inputs, **options)`, which is given,
-# makes a Node and returns a new Traced array with it.
+# takes the inputs as they are, makes a Node, and returns a new Traced array with it.
 
 # %% Traced arrays exercise="traced"
 #| export
@@ -281,8 +285,8 @@ def straight(program):
     returns  (text, {name: object}): the operations and constants that the text uses, by name
 
     The lines are `t0 = add(a0, a1)`, with options `t0 = sum(a0, axis=1)`; `del t0` or `del t0,
-    t1` right after the last step that reads these results, unless they are outputs; and at the
-    end `return [t5, t3]`.
+    t1` right after the last step that reads these results, each name once and no outputs; and
+    at the end `return [t5, t3]`.
 
     >>> a = Node(None, example=np.ones(2))
     >>> text, objects = straight(Program([a], [step(np.exp, step(np.add, a, 1))]))
@@ -371,7 +375,7 @@ for name, microseconds in times.items():
 # order, and let a *rule* replace each of them. When the rule gets a step, its inputs have been
 # replaced already, so that one pass can simplify a whole chain.
 #
-# **Task.** Write `rewrite`. It must not change the old program: make new Nodes.
+# **Task.** Write `rewrite`. It must not change the old program: make new Nodes with `step`.
 
 # %% A pass over a program exercise="rewrite"
 #| export
@@ -477,8 +481,8 @@ check("simplify")
 # equal inputs have been replaced by the first of them, Nodes can be compared by identity.
 #
 # Constants need care: `1 == 1.0 == True` in Python, although they give results of different
-# dtypes. `key_of`, which is given, makes a key for a dict from Nodes, constants, arrays, tuples
-# and dicts; keys are equal only for equal constants of one type.
+# dtypes. `key_of`, which is given, makes a key for a dict from constants, arrays, tuples and
+# dicts; keys are equal only for equal constants of one type. The key of a Node is the Node.
 #
 # **Task.** Write `share`, with `rewrite`.
 
@@ -679,7 +683,8 @@ for f in (lambda x: x.sum() if x.sum() > 0 else -x.sum(),
 # `gelu` has one input and one output, although each of its nine steps reads and writes whole
 # arrays. In lesson 20, `gelu_fused` saved most of these bytes by hand; a compiler can do it for
 # any formula. A **group** is a list of steps that are computed in the same loops, one element
-# after the other. Only results that other groups need are written to memory.
+# after the other. Only results that other groups need are written to memory. The operations in
+# `VIEWS`, such as `np.swapaxes`, have no loops: they only read the same memory in another way.
 #
 # **Task.** Write `bytes_moved`: the bytes that all groups read and write.
 
@@ -693,7 +698,7 @@ def bytes_moved(program, groups):
     returns  int. A group reads each array that comes from outside of it once, and writes each
              result that another group needs or that is an output. An array has
              `node.example.nbytes` bytes. Constants cost nothing, nor does a group whose first
-             step is in VIEWS
+             step has an `op` in VIEWS
 
     >>> a = Node(None, example=np.ones(4, "float32"))
     >>> program = Program([a], [step(np.exp, step(np.multiply, a, a))])
@@ -762,7 +767,7 @@ def groups(program):
 
     returns  {Node: list of the Nodes of its group}. A step and its input are in one group if
              the step joins the input and both have the same level; groups that share a step
-             are one. All Nodes of a group have the same list, an object
+             are one. All Nodes of a group have the same list, one object with each Node once
 
     >>> a = Node(None, example=np.ones((2, 3)))
     >>> b = step(np.exp, a)
@@ -1033,17 +1038,19 @@ print(f"{len(program.nodes)} results have {single:,} bytes; {len(offsets)} of th
 # | --- | --- |
 # | `self.read(x, shape, group)` | an input in loops over `shape`: `a0[i0 * 8]`, `v3`, `2.0` |
 # | `self.number(x)` | a number: `0.0`, `-inf` |
-# | `self.formula(op, *values)` | the result of an operation: `(v3 + 1.0)` |
+# | `self.formula(op, *values)` | the result of a ufunc such as `np.add`: `(v3 + 1.0)` |
 # | `self.define(node, value)` | a line that defines a step's variable: `v4 = v3 + 1.0` |
 # | `self.store(node)` | a line that writes it to memory: `m[i0 * 8 + i1] = v4` |
 # | `self.total(node)` | the element in which a reduction collects: `m[64 + i0]` |
 # | `self.assign(target, value)` | the line `target = value` |
-# | `self.loops(shape, lines)` | the lines inside one loop for each axis |
+# | `self.loops(shape, lines)` | a list: the lines inside one loop for each axis |
 # | `self.loops(shape, lines, axes)` | the same, only for these axes |
 #
 # A reduction needs two things: a line in the loops that adds to its total, and, *before* these
 # loops, lines that set all totals to their first value, `START[node.op]`. These are in loops
-# over the axes that it keeps, `self.kept_axes(node)`.
+# over the axes that it keeps, `self.kept_axes(node)`. Compare its `op` by `==`, not by `is`:
+# each `np.maximum.reduce` is a new object. `self.stored` has the outputs as well, so that an
+# elementwise step in it is written to memory, whether another group or the caller reads it.
 #
 # **Task.** Write `nest`. A wrong index in Python is an IndexError; in C it would kill the
 # process. So the checks run the loops in Python.

@@ -143,6 +143,13 @@ values = dict(zip(program.arguments, arrays[::-1]))
 #- return [value(x) for x in program.outputs]
 out = [value(x) for x in program.outputs]
 
+# %% evaluate mistake evaluate-arrays-as-keys: Looks up constants in the dict, with a default.
+#> also an array, is its own value
+values = dict(zip(program.arguments, arrays))
+for node in program.nodes:
+    values[node] = node.op(*[values.get(x, x) for x in node.inputs], **node.options)
+return [values.get(x, x) for x in program.outputs]
+
 # %% evaluate right: values in a list, by the number of the Node
 number = {x: n for n, x in enumerate([*program.arguments, *program.nodes])}
 values = list(arrays)
@@ -345,6 +352,34 @@ if dead:
     lines.append(f"del {', '.join(dead)}")
 lines.append(f"{names[node]} = {text(node.op)}({', '.join(inputs)})")
 
+# %% straight mistake straight-deleted-twice: Deletes a result twice that is both inputs.
+#> is both inputs
+last = {}
+for node in program.nodes:
+    last |= dict.fromkeys(only_nodes(node.inputs), node)
+for node in program.nodes:
+    options = [f"{name}={text(x)}" for name, x in node.options.items()]
+    lines.append(f"{text(node)} = {text(node.op)}({', '.join([*map(text, node.inputs), *options])})")
+    unused = [text(x) for x in node.inputs if isinstance(x, Node) and last[x] is node
+              and x.op and x not in only_nodes(program.outputs)]
+    if unused:
+        lines.append(f"del {', '.join(unused)}")
+lines.append(f"return [{', '.join(map(text, program.outputs))}]")
+
+# %% straight mistake straight-options-as-they-are: Writes an option by str, not by text.
+#> write it by text(value)
+last = {}
+for node in program.nodes:
+    last |= dict.fromkeys(only_nodes(node.inputs), node)
+for node in program.nodes:
+    options = [f"{name}={x}" for name, x in node.options.items()]
+    lines.append(f"{text(node)} = {text(node.op)}({', '.join([*map(text, node.inputs), *options])})")
+    unused = [text(x) for x in only_nodes(node.inputs) if last[x] is node
+              and x.op and x not in only_nodes(program.outputs)]
+    if unused:
+        lines.append(f"del {', '.join(unused)}")
+lines.append(f"return [{', '.join(map(text, program.outputs))}]")
+
 # %% straight right: counts the readers of each result
 readers = {}
 for node in program.nodes:
@@ -438,6 +473,26 @@ return list(new.values())
 #- return Program(program.arguments, [replaced(x) for x in program.outputs])
 copies = {a: Node(None, example=a.example) for a in program.arguments}
 return Program(list(copies.values()), [replaced(x) for x in program.outputs])
+
+# %% rewrite mistake rewrite-arrays-as-keys: Looks up constants in the dict, with a default.
+#> only a Node has been replaced
+new = {}
+for node in program.nodes:
+    new[node] = rule(step(node.op, *[new.get(x, x) for x in node.inputs], **node.options))
+return Program(program.arguments, [new.get(x, x) for x in program.outputs])
+
+# %% rewrite mistake rewrite-zero-is-false: Keeps the old step where the rule returns 0.
+#> 0.0 counts as False
+new = {}
+
+
+def replaced(x):
+    return (new.get(x) or x) if isinstance(x, Node) else x
+
+
+for node in program.nodes:
+    new[node] = rule(step(node.op, *map(replaced, node.inputs), **node.options))
+return Program(program.arguments, [replaced(x) for x in program.outputs])
 
 # %% rewrite right: one dict that also has the arguments
 new = {a: a for a in program.arguments}
@@ -647,6 +702,13 @@ result = known.get(key, node)
 known.clear()
 known[key] = result
 return result
+
+# %% share mistake share-by-text: Uses the text of a step as its key.
+#> which str(array) leaves out
+first = {}
+return rewrite(
+    program, lambda node: first.setdefault(str((node.op, node.inputs, node.options)), node)
+)
 
 # %% share right: a dict and an if
 seen = {}
@@ -976,6 +1038,18 @@ total += sum(x.example.nbytes for x in read if x not in inside and x.op)
 total += sum(x.example.nbytes for x in read if x not in inside)
 total += sum(4 for node in group for x in node.inputs if not isinstance(x, Node))
 
+# %% bytes-moved mistake bytes-moved-in-a-list: Looks for an array of constants in the group.
+#> compares an array number by number
+total = 0
+for group in {id(group): group for group in groups.values()}.values():
+    if group[0].op in VIEWS:
+        continue
+    reads = {x for node in group for x in node.inputs if x not in group and isinstance(x, Node)}
+    used = {x for node in program.nodes if node not in group for x in only_nodes(node.inputs)}
+    writes = {x for x in group if x in used or x in only_nodes(program.outputs)}
+    total += sum(x.example.nbytes for x in reads | writes)
+return total
+
 # %% bytes-moved right: two sets for each group
 total, outputs = 0, set(only_nodes(program.outputs))
 for key in {id(part) for part in groups.values()}:
@@ -1114,6 +1188,40 @@ for node in program.nodes:
             group[before].append(node)
     group[node] = group[before] if before and node in group[before] else [node]
     before = node
+
+# %% groups mistake groups-array-in-dict: Asks whether an array of constants has a level.
+#> look only at Nodes
+#- steps = [x for x in only_nodes(node.inputs) if x in level]
+steps = [x for x in node.inputs if x in level]
+
+# %% groups mistake groups-by-level: Makes all steps of a level one group.
+#> one level is not enough
+#- level, group = levels(program), {}
+#- for node in program.nodes:
+#-     group[node] = [node]
+#-     for x in only_nodes(node.inputs):
+#-         if joins(x, node) and level[x] == level[node] and group[x] is not group[node]:
+#-             group[x].extend(group[node])
+#-             for member in group[node]:
+#-                 group[member] = group[x]
+#- return group
+level, lists = levels(program), {}
+for node in program.nodes:
+    lists.setdefault(level[node], []).append(node)
+return {node: lists[level[node]] for node in program.nodes}
+
+# %% groups mistake groups-joined-twice: Joins the group of an input that is used twice, twice.
+#> is once in the list
+#- for x in only_nodes(node.inputs):
+#-     if joins(x, node) and level[x] == level[node] and group[x] is not group[node]:
+#-         group[x].extend(group[node])
+#-         for member in group[node]:
+#-             group[member] = group[x]
+for x in node.inputs:
+    if isinstance(x, Node) and joins(x, node) and level[x] == level[node]:
+        group[node] = group[x] + group[node]
+        for member in group[node]:
+            group[member] = group[node]
 
 # %% groups right: levels by a loop, and groups by a number for each
 #- steps = [x for x in only_nodes(node.inputs) if x in level]
@@ -1474,6 +1582,13 @@ return dict(zip(layout.stored, offsets))
 #> not a dict
 #- return dict(zip(layout.stored, offsets)), size
 return offsets, size
+
+# %% arena mistake arena-constant-output: Looks for the array of an output that is a constant.
+#> an output may be a constant
+#- for x in only_nodes(program.outputs):
+#-     last[layout.array[x]] = len(layout.order)
+for x in program.outputs:
+    last[layout.array[x]] = len(layout.order)
 
 # %% arena right: one walk over the groups
 born, dies = {}, {}

@@ -81,7 +81,8 @@ print(out[:5], out[-5:])
 #
 # A kernel is written in a small part of Python, because a compiler must translate it later.
 # There are whole numbers and floats, `if`, `while` and `for ... in range(...)`, elements such
-# as `a[i]` or `a[i, j]`, lengths such as `a.shape[0]`, and the functions of the table.
+# as `a[i]` or `a[i, j]`, lengths such as `a.shape[0]` (there is no `len(a)`), and the functions
+# of the table.
 #
 # | here | CUDA | WGSL |
 # | --- | --- | --- |
@@ -90,7 +91,8 @@ print(out[:5], out[-5:])
 # | `yield` | `__syncthreads()` | `workgroupBarrier()` |
 # | `tile=shared(16, 16)` | `__shared__ float tile[16][16]` | `var<workgroup>` |
 # | `launch(f, grid, block, a)` | `f<<<grid, block>>>(a)` | `dispatch_workgroups` |
-# | `max min abs exp log sqrt sin cos tanh floor ceil` | the same | the same |
+# | `max min abs` | the same | the same |
+# | `math.exp` and `log sqrt sin cos tanh floor ceil` of `math` | `expf` and so on | `exp` ... |
 #
 # What happens for an array of 100 elements? One block is too few. With 2 blocks there are 128
 # threads, and the last 28 have no element:
@@ -885,7 +887,8 @@ class Compiler(Translator):
 
         index    list of nodes, one for each axis
         shape    tuple of ints, as many
-        returns  text: an expression for the index times the strides, in brackets where needed
+        returns  text: an expression for the index times the strides, in brackets if it has
+                 an operator
 
         An index that is a float: raises the error of `self.error(node, what)`, where `what`
         contains the text "whole number".
@@ -1003,9 +1006,9 @@ print(run_on_gpu(cases, compiled))
 # %% [markdown]
 # ## A prediction
 #
-# How long will a kernel take? The roofline model of lesson 19 needs the bytes that the memory
-# moves and the number of floating-point operations. The bytes are known: 128 for each
-# transaction, whether its numbers are used or not.
+# How long will a kernel take? The roofline model of lesson 19, `roofline(flops, bytes,
+# machine)`, needs the number of floating-point operations and the bytes that the memory moves.
+# The bytes are known: 128 for each transaction, whether its numbers are used or not.
 #
 # **Task.** Write `predicted`.
 

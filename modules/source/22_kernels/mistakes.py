@@ -412,6 +412,16 @@ return set()
 #- return {address for address in written if len(users[address]) > 1}
 return {address for address in written if len(users[address]) > 2}
 
+# %% races mistake races-of-neighbours: Compares an access only with the one before it.
+#> not only neighbours in the list
+last, found = {}, set()
+for thread, address, writes in accesses:
+    before = last.get(address, (thread, False))
+    if before[0] != thread and (writes or before[1]):
+        found.add(address)
+    last[address] = thread, writes
+return found
+
 # %% races right races by pairs: all pairs
 return {a for t, a, w in accesses for u, b, v in accesses if a == b and t != u and (w or v)}
 
@@ -1547,6 +1557,11 @@ return f"({yes} if {self.translate(node.test)[0]} else {no})", kind
 #> keep the type
 #- return f"select({no}, {yes}, {self.translate(node.test)[0]})", kind
 return f"select({no}, {yes}, {self.translate(node.test)[0]})", "f32"
+
+# %% compiler mistake compiler-and: Joins the comparisons of a chain in Python.
+#> WGSL writes &&
+#- return f"({' && '.join(tests)})", "bool"
+return f"({' and '.join(tests)})", "bool"
 
 # %% compiler right compiler by loops: loops
 #- types = {kind for _, kind in parts}
