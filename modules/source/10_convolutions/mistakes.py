@@ -864,6 +864,3 @@ return multiply_adds + multiply_adds
 
 # %% conv2d equivalent: Without `saved`, the backward pass computes a product again.
 #= `apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding, saved={})` -> `apply(conv2d_forward, x, weights, bias, stride=stride, padding=padding)`
-
-# %% flops equivalent: It differs for a negative padding only, of which the docstring says nothing.
-#= `0` -> `(-1)`

@@ -984,9 +984,6 @@ scores = flat[best]
 # %% generate equivalent: With a stop token there is one row only.
 #= `0` -> `(-1)`
 
-# %% generate equivalent: The logits of the next tokens have two axes.
-#= `-1` -> `(1)`
-
 # %% step equivalent: Exchanging two axes is the same both ways round.
 #= `1, 2` -> `2, 1`
 
