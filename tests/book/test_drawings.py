@@ -19,7 +19,8 @@ from tinytorch.core.optimizers import momentum_update, sgd_update
 from tinytorch.core.tensor import broadcast_shape
 from tito.book import pages
 from tito.lesson import course
-from tito.page import drawings, render
+from tito.page import drawings
+from tito.page.parts import STATIC as STYLES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STATIC = REPOSITORY / "book" / "_static"
@@ -446,7 +447,7 @@ def page_of(folder):
     scripts = "".join(
         f'<script defer src="{path.as_uri()}"></script>'
         for path in [
-            render.STATIC / "drawing.js",
+            STYLES / "drawing.js",
             *dict.fromkeys(STATIC / "drawings" / f"{script}.js" for script, _ in figures()),
         ]
     )
@@ -454,7 +455,7 @@ def page_of(folder):
     path.write_text(
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Drawings</title>'
         '<meta name="viewport" content="width=device-width">'
-        f'<link rel="stylesheet" href="{(render.STATIC / "page.css").as_uri()}">{scripts}'
+        f'<link rel="stylesheet" href="{(STYLES / "page.css").as_uri()}">{scripts}'
         "<style>body{display:block;margin:16px;font:16px sans-serif}</style></head>"
         f"<body><main><h1>Drawings</h1>{''.join(parts)}</main></body></html>",
         encoding="utf-8",

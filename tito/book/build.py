@@ -18,12 +18,9 @@ and `search.js` asks it.
 import asyncio
 import base64
 import contextlib
-import hashlib
 import importlib.util
-import inspect
 import json
 import os
-import pickle
 import re
 import shutil
 import tempfile
@@ -32,8 +29,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-from bs4 import BeautifulSoup
 
 from tito import files
 from tito.author import release
@@ -50,7 +45,8 @@ from tito.errors import MachineError, UsageError
 from tito.learn import milestone
 from tito.lesson import notebook, site_settings
 from tito.lesson.course import Entry, Root
-from tito.page import drawings, render
+from tito.page import drawings
+from tito.page.parts import STATIC
 from tito.page.parts import Part
 
 EXTRA = "`bin/setup book` installs it."
@@ -114,13 +110,14 @@ def build(root: Root, options: Options = Options()) -> Site:
         found, groups = collect_pages(root, options, package.folder, outputs)
         tried, notes = _tried(root, work, found)
         made, place = site.Site(root.name, groups), work / "site"
-        contents = {name: text.encode("utf-8") for name, text in made.render(found).items()}
+        texts = made.render(found)
+        read = {name: verify_site.read_page(text) for name, text in texts.items()}
+        contents = {name: text.encode("utf-8") for name, text in (texts | notebooks(root)).items()}
         contents |= {path: _bytes_of(picture) for path, picture in made.pictures.items()}
-        contents |= {path: text.encode("utf-8") for path, text in notebooks(root).items()}
         _write(place, contents | _static(root) | tried)
         if not options.fast and (archive := _archive(root)):
             _zip_release(root, place / archive)
-        verify_site.verify(root, place, _read_pages(place), made.places)
+        verify_site.verify(root, place, read, made.places)
         _index(place)
         _copy(place, options.output or work / "html")
     except OSError as error:
@@ -145,7 +142,7 @@ def refuse(root: Root, options: Options) -> None:
             raise UsageError(
                 f"{output} is not empty, and is not an earlier book.", "Give a new folder."
             )
-    for name in ("bs4", "ipykernel", "pagefind"):
+    for name in ("ipykernel", "pagefind"):
         if not importlib.util.find_spec(name):
             raise MachineError(f"The book is made with {name}, which is not installed here.", EXTRA)
 
@@ -202,7 +199,7 @@ def _static(root: Root) -> dict[str, bytes]:
     """
     paths = {
         f"_static/{path.relative_to(folder).as_posix()}": path
-        for folder in (render.STATIC, root.path / "book" / "_static")
+        for folder in (STATIC, root.path / "book" / "_static")
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
@@ -263,7 +260,7 @@ def _links(entry: Entry, settings: site_settings.Published) -> list[tuple[str, s
 def _write(folder: Path, contents: dict[str, bytes]) -> None:
     """Make `folder` contain these files and no others; one that is right already keeps its time."""
     shutil.rmtree(folder / INDEX, ignore_errors=True)  # the last build's
-    for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder before the folder
+    for path in sorted(folder.rglob("*"), reverse=True):  # files before their folder
         if path.is_dir():
             with contextlib.suppress(OSError):  # it is not empty
                 path.rmdir()
@@ -274,32 +271,6 @@ def _write(folder: Path, contents: dict[str, bytes]) -> None:
         if not path.exists() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-
-
-def _read_pages(site: Path) -> dict[str, verify_site.PageContents]:
-    """{path in the site: what is read from it} of every page. A page that is as it was in the last
-    build is not read again, because that takes longer than setting it.
-    """
-    kept = site.with_name("read.pickle")
-    before: dict[bytes, verify_site.PageContents] = {}
-    with contextlib.suppress(Exception):  # none, half written, or of another version
-        before = pickle.loads(kept.read_bytes())
-    reader = inspect.getsource(verify_site)
-    now: dict[bytes, verify_site.PageContents] = {}
-    pages: dict[str, verify_site.PageContents] = {}
-    for path in sorted(site.rglob("*.html")):
-        name = path.relative_to(site).as_posix()
-        if name.startswith("_static/"):
-            continue
-        text = path.read_text(encoding="utf-8")
-        key = hashlib.sha256(f"{reader}\0{name}\0{text}".encode()).digest()
-        if key in before:
-            now[key] = before[key]
-        else:
-            now[key] = verify_site.read_page(BeautifulSoup(text, "html.parser"))
-        pages[name] = now[key]
-    files.write(kept, pickle.dumps(now))
-    return pages
 
 
 def _index(site: Path) -> None:

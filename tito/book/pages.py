@@ -14,7 +14,7 @@ from tito.learn import milestone
 from tito.learn.milestone import Milestone
 from tito.lesson.course import Entry, Root
 from tito.page import drawings
-from tito.page.lesson import addresses, link_references, mark_terms, read_sections
+from tito.page.lesson import Builder, addresses, link_references, mark_terms
 from tito.page.parts import Outputs, Part, Section, prose
 from tito.page.prose import slug_of
 from tito.page.render import picture_first
@@ -62,7 +62,7 @@ def of_lesson(
     links    [(words, address)] for the card below the opening: where to get or open the lesson
     figures  the lesson's drawings
     """
-    sections = read_sections(entry, outputs)
+    sections = Builder(entry, outputs).build()
     drawings.place(sections, figures)
     marks = mark_terms(entry.declared, sections)
     home = f"lessons/{entry.folder}"

@@ -26,7 +26,7 @@ from tito.learn.milestone import Milestone
 from tito.lesson import glossary
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Exercise, hint_text
-from tito.page.lesson import ANSWER, read_sections
+from tito.page.lesson import ANSWER, Builder
 from tito.page.parts import Outputs, Part
 
 PAPERS = {"a4": "a4", "letter": "us-letter"}
@@ -250,7 +250,7 @@ def lesson_chapter(entry: Entry, outputs: dict[str, Outputs], pictures: Pictures
     chapter = Chapter(f"lessons/{entry.folder}", entry.relative(entry.script), title)
     writer = Writer(chapter, str(entry.number), pictures)
     writer.add(f"# {title} {{#{entry.folder}}}")
-    for section in read_sections(entry, outputs):
+    for section in Builder(entry, outputs).build():
         for part in section.parts:
             if part.kind == "exercise":
                 exercise = lesson.exercise(part.name)

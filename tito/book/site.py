@@ -15,7 +15,7 @@ from tito.page.parts import Section
 from tito.page.prose import Prose
 
 CONTENTS = re.compile(r"^<!-- contents ([^:\n]+): ([^\n]*) -->$", re.M)
-FORMULA = re.compile(r"<math.*?</math>", re.S)
+SEARCHED = ' data-pagefind-body data-pagefind-meta="within[data-within]" data-within="{}"'
 Picture = tuple[str, str]  # its type, its data as in an output
 
 
@@ -41,15 +41,16 @@ class Made:
 class Site:
     """Renders the pages of a site.
 
-    name    its title
-    groups  [(title, paths of pages)]: its contents
-    scripts the drawings that have a script, {name: address}
+    name      its title
+    groups    [(title, paths of pages)]: its contents
+    pictures  {path in the site: picture}
+    places    {(file, a link in it): the line of the source that has it}
     """
 
     name: str
     groups: list[tuple[str, list[str]]]
-    pictures: dict[str, Picture] = field(default_factory=dict)  # {path in the site: picture}
-    places: dict[tuple[str, str], str] = field(default_factory=dict)  # {(file, link): its place}
+    pictures: dict[str, Picture] = field(default_factory=dict)
+    places: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def render(self, pages: Sequence[SitePage]) -> dict[str, str]:
         """{path in the site: HTML}. Raises WorkError for a formula or a language of code that
@@ -76,9 +77,7 @@ class Site:
         return texts | {"search.html": self.whole(made, Made(search, Prose(), SEARCH), [], {})}
 
     def body(self, page: SitePage, titles: dict[str, str]) -> Made:
-        within = titles.get(page.home, "")
-        read = 'data-pagefind-body data-pagefind-meta="within[data-within]"'
-        prose = Prose(trusted=True, opening=f' {read} data-within="{within}"')
+        prose = Prose(trusted=True, opening=SEARCHED.format(titles.get(page.home, "")))
         body = render.Body(prose, lambda *picture: self.picture(page, picture), page.marks)
         made = Made(
             page, prose, CONTENTS.sub("", body.html([Section("", page.path, parts=page.parts)]))
@@ -140,7 +139,9 @@ class Site:
         beside: dict[str, dict[str, str]],
     ) -> str:
         read = one.page.home or one.path
-        opened = next((t for t, paths in self.groups if read in paths), self.groups[0][0])
+        opened = next(
+            (t for t, paths in self.groups if read in paths), next((t for t, _ in self.groups), "")
+        )
         groups = [
             {
                 "title": title,

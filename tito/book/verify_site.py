@@ -9,10 +9,9 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
-
-from bs4 import BeautifulSoup
 
 from tito.author import leaks
 from tito.errors import MachineError, WorkError
@@ -41,25 +40,38 @@ class PageContents:
     text: str = ""
 
 
-def read_page(soup: BeautifulSoup) -> PageContents:
-    page = PageContents()
-    texts = ["".join(soup.find_all(string=True))]  # code in its own lines
-    for element in soup.find_all(True):
-        values = {name: str(value) for name, value in element.attrs.items()}
-        texts += values.values()
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.page, self.values = PageContents(), list[str]()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        page, values = self.page, {name: value or "" for name, value in attrs}
+        self.values += values.values()
         page.ids.update(values[key] for key in ("id", "name") if key in values)
-        if element.name == "img" and not values.get("alt", "").strip():
+        if tag == "img" and not values.get("alt", "").strip():
             if values.get("role") != "presentation":
                 page.without_alt.append(values.get("src", ""))
-        if address := values.get(LOADED.get(element.name, "")):
+        if address := values.get(LOADED.get(tag, "")):
             page.loads.append(address)
-        if element.name == "link" and not LOADED_LINKS.isdisjoint(element.get("rel") or ()):
+        if tag == "link" and not LOADED_LINKS.isdisjoint(values.get("rel", "").split()):
             page.loads.append(values.get("href", ""))
-        if element.name == "a" and "href" in values:
+        if tag == "a" and "href" in values:
             page.links.append(values["href"])
         page.loads += STYLE.findall(values.get("style", ""))
-    page.text = "\n".join(texts)
-    return page
+
+    def handle_data(self, data: str) -> None:
+        self.page.text += data  # code in its own lines
+
+    handle_comment = handle_data
+
+
+def read_page(text: str) -> PageContents:
+    reader = _Reader()
+    reader.feed(text)
+    reader.close()
+    reader.page.text = "\n".join([reader.page.text, *reader.values])
+    return reader.page
 
 
 def verify(

@@ -8,11 +8,10 @@ it, and loads itself again at the same place when the lesson was tested.
 
 A lesson may be another person's. Its text runs no script and loads nothing from another machine:
 elements, attributes and addresses are compared with lists, and a policy in the page forbids the
-rest to the browser. Scripts are tito's and, by their hashes, those of the drawings in the course's
-own copy, whose Python runs here anyway.
+rest to the browser. Scripts are tito's and, named by hashes, the drawings' from the course's own
+copy, whose Python runs here anyway.
 """
 
-import base64
 import functools
 import hashlib
 import html
@@ -20,12 +19,11 @@ import os
 import sys
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tito import files
-from tito.errors import TitoError, WorkError
+from tito.errors import TitoError
 from tito.html import folded
 from tito.learn import demonstrations, notebook_sync, progress, solutions
 from tito.learn.questions import hashed
@@ -36,7 +34,7 @@ from tito.lesson.lesson_format import ANSWER, Exercise
 from tito.page import drawings
 from tito.page import render as page_render
 from tito.page.lesson import PARAGRAPH, Builder, link_references, mark_terms
-from tito.page.parts import Outputs, Part, Section, prose
+from tito.page.parts import STATIC, Outputs, Part, Section, prose
 from tito.page.prose import Prose, highlighted, slug_of
 from tito.safe_text import spelled
 
@@ -55,20 +53,6 @@ POLICY = (
 )  # 'strict-dynamic': the page's own script loads version.js
 
 
-@dataclass(frozen=True)
-class ExerciseState:
-    """The state of an exercise on the page.
-
-    kind    a key of WORDS
-    failed  the names of the checks that did not pass in the last test
-    points  those that its visible checks can earn
-    """
-
-    kind: str
-    failed: list[str]
-    points: int
-
-
 def write(entry: Entry) -> Path:
     """Write the page of a lesson as its file and its last test are now. Returns its path."""
     text = render(entry)
@@ -77,7 +61,7 @@ def write(entry: Entry) -> Path:
     with progress.locked(entry.root):
         files.write(path, text.replace("VERSION", version, 1))
         files.write(path.with_name("version.js"), f'newest("{version}");\n')
-        for font in sorted((page_render.STATIC / FONTS).glob("*.woff2")):
+        for font in sorted((STATIC / FONTS).glob("*.woff2")):
             place = path.parents[1] / FONTS / font.name
             if not place.exists():
                 files.write(place, font.read_bytes())
@@ -118,59 +102,38 @@ def render(entry: Entry) -> str:
     record = progress.record_of(entry)
     builder = _Builder(entry, notebook_sync.read(entry, record), record)
     sections = builder.build()
-    drawn = _draw(entry, sections)
+    scripts = drawings.place_known(sections, entry.declared_path.parent)
     marks = mark_terms(entry.declared, sections)
-    own = {section.title: f"#{slug_of(section.title)}" for section in sections[1:]}
+    places = {section.title: f"#{slug_of(section.title)}" for section in sections[1:]}
     addresses = _addresses(entry)
     known = {f"{o.number:02}": addresses[o] for o in addresses if o != entry}
-    link_references(entry, sections, known, own | {"": "#main-content"})
+    link_references(entry, sections, known, places | {"": "#main-content"})
     page_render.picture_first(sections[0].parts)
     body = page_render.Body(Prose(), lambda kind, name: name, marks)
     made = body.html(sections) + builder.check_yourself()
-    contents = [*page_render.headings(body.prose.headings, 2)]
+    contents = page_render.headings(body.prose.headings, 2)
     if "check-yourself" in made:
         contents.append(page_render.link("#check-yourself", "Check yourself"))
-    scripts = [page_render.THEME, (page_render.STATIC / "page.js").read_text(encoding="utf-8")]
-    scripts.append(SCRIPT_FILE.read_text(encoding="utf-8"))
-    if drawn:
-        scripts.append((page_render.STATIC / "drawing.js").read_text(encoding="utf-8"))
-        scripts += dict.fromkeys(figure["code"] for figure in drawn)
-    style = (page_render.STATIC / "page.css").read_text(encoding="utf-8")
-    style = style.replace(f'url("{FONTS}/', f'url("../{FONTS}/')
-    first, *rest = (f"<script>{script}</script>" for script in scripts)
-    digests = (hashlib.sha256(script.encode("utf-8")).digest() for script in scripts)
-    hashes = " ".join(f"'sha256-{base64.b64encode(one).decode('ascii')}'" for one in digests)
-    policy = POLICY.format(hashes)
+    names = {
+        other: html.escape(f"{other.number:02}. {other.declared.title}") for other in addresses
+    }
     lessons = [
-        page_render.link(
-            address, html.escape(f"{o.number:02}. {o.declared.title}"), here=o == entry
-        )
-        for o, address in addresses.items()
+        page_render.link(address, names[other], here=other == entry)
+        for other, address in addresses.items()
     ]
+    own = SCRIPT_FILE.read_text(encoding="utf-8")
+    head, end = page_render.inlined([own, *scripts], f"../{FONTS}", POLICY)
     return page_render.page(
         title=f"{entry.number:02} {entry.declared.title}",
         site=entry.root.name,
         home=entry.root.book or "#main-content",
-        head=f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f"{first}\n<style>\n{style}</style>",
+        head=head,
         attributes=' data-version="VERSION"',
         groups=[{"title": "Lessons", "open": True, "links": lessons}],
         contents=contents,
         body=made,
-        end="\n".join([builder.summary(), *rest]),
+        end=f"{builder.summary()}\n{end}",
     )
-
-
-def _draw(entry: Entry, sections: list[Section]) -> list[drawings.Figure]:
-    """Put the lesson's drawings, of the course's own copy, where the learner's file has their
-    places. Returns those that have one.
-    """
-    placed = []
-    for figure in drawings.read(entry.declared_path.parent):
-        with suppress(WorkError):
-            drawings.place(sections, [figure])
-            placed.append(figure)
-    return placed
 
 
 def _addresses(entry: Entry) -> dict[Entry, str]:
@@ -227,7 +190,7 @@ class _Builder(Builder):
             if cell and asked.get("of") == hashed(cell.source):
                 with suppress(KeyError, TypeError, ValueError):  # it was edited by hand
                     rows.append(_asked(asked))
-        if rows and all(state.kind == "right" for state in self.states.values()):
+        if rows and all(state == "right" for state, _ in self.states.values()):
             head = '<section id="check-yourself">\n<h2>Check yourself</h2>'
             return "\n".join([head, *rows, "</section>\n"])
         return ""
@@ -242,7 +205,7 @@ class _Builder(Builder):
         return []
 
     def explain(self, code: Part, cell: Cell, text: str) -> int:
-        """Fold the explanation of an answer, which nobody may have seen yet."""
+        """Fold the explanation of an answer that is not there yet."""
         match = PARAGRAPH.match(text)
         if match and code.outputs:
             code.explanation = prose(cell.line, match[1])
@@ -251,36 +214,31 @@ class _Builder(Builder):
         return match.start(2) if match and match[2] is not None else len(text) * bool(match)
 
     @functools.cached_property
-    def states(self) -> dict[str, ExerciseState]:
-        """{name of an exercise: its state}"""
-        checks, tested = progress.last_checks(self.record), progress.tested_code(self.record)
-        return {
-            exercise.name: self._state(exercise, checks, tested)
-            for exercise in self.entry.declared.exercises
-        }
+    def states(self) -> dict[str, tuple[str, list[str]]]:
+        """{name of an exercise: its state, a key of WORDS, and the names of the checks that did not
+        pass in the last test}
+        """
+        return {exercise.name: self._state(exercise) for exercise in self.entry.declared.exercises}
 
-    def _state(
-        self, exercise: Exercise, checks: dict[str, str], tested: dict[str, str]
-    ) -> ExerciseState:
-        visible = [check for check in exercise.checks if not check.hidden]
-        failed = [check.name for check in visible if checks.get(check.id) != "passed"]
-        points = sum(check.points for check in visible)
+    def _state(self, exercise: Exercise) -> tuple[str, list[str]]:
         if self.entry.declared.is_unwritten(exercise, self.source):
-            return ExerciseState("new", [], points)
-        if tested.get(exercise.id) != self.hashes.get(exercise.id):
-            return ExerciseState("edited", [], points)
-        wrong = any(c.points and checks.get(c.id) != "passed" for c in visible)
-        return ExerciseState("wrong" if wrong else "right", failed, points)
+            return "new", []
+        if progress.tested_code(self.record).get(exercise.id) != self.hashes.get(exercise.id):
+            return "edited", []
+        passed = progress.last_checks(self.record)
+        failed = [c for c in exercise.checks if not c.hidden and passed.get(c.id) != "passed"]
+        is_wrong = any(check.points for check in failed)
+        return "wrong" if is_wrong else "right", [check.name for check in failed]
 
     def state(self, exercise: Exercise) -> tuple[str, str]:
-        kind = self.states[exercise.name].kind
+        kind = self.states[exercise.name][0]
         return kind, WORDS[kind]
 
     def verdict(self, exercise: Exercise) -> list[Part]:
-        failed = self.states[exercise.name].failed
+        failed = self.states[exercise.name][1]
         listed = "".join(f"<li>{html.escape(check)}</li>" for check in failed)
         words = f'<p>Checks that do not pass:</p>\n<ul class="failed">{listed}</ul>'
-        return [Part("html", words)] * bool(failed)
+        return [Part("html", words)] if failed else []
 
     def exercise_code(self, cell: Cell, exercise: Exercise) -> list[Part]:
         lines = enumerate(cell.code.split("\n"))
@@ -291,12 +249,10 @@ class _Builder(Builder):
         """What a demonstration printed and drew, and below a question the learner's prediction."""
         if cell.number not in self.results:
             words = f"<p><code>tito test {self.entry.name}</code> draws a picture here.</p>"
-            waits = "payoff" in cell.tags and cell.alt
-            return [{"output_type": "html", "html": words}] * bool(waits)
-        demonstration, saved = self.results[cell.number]
-        outputs: Outputs = []
-        guess = self.record.get("predictions", {}).get(demonstration.question)
-        if guess:
+            waits = bool("payoff" in cell.tags and cell.alt)
+            return [{"output_type": "html", "html": words}] * waits
+        (demonstration, saved), outputs = self.results[cell.number], Outputs()
+        if guess := self.record.get("predictions", {}).get(demonstration.question):
             said = f"<p>Your prediction: <b>{html.escape(guess)}</b></p>"
             outputs.append({"output_type": "html", "html": said})
         if saved["text"]:
@@ -313,10 +269,6 @@ class _Builder(Builder):
         parts[-1].is_open = bool(self.record.get("predictions", {}).get(question))
         return parts
 
-    def said(self, cell: Cell) -> tuple[str, str]:
-        said = self.entry.declared.said(cell)
-        return said["alt"], said["caption"]
-
     def question(self, cell: Cell) -> list[Part]:
         question, _, answer = cell.source.partition(ANSWER)
         model = ""
@@ -325,24 +277,24 @@ class _Builder(Builder):
                 if asked.name == cell.question:
                     model = solutions.compare_answer(self.entry, asked).solution
         return [
-            Part("html", '<section class="question">'),
+            Part("box", "question"),
             prose(0, question),
             prose(0, f"**Your answer**\n\n{answer.strip() or 'None yet.'}"),
             *[Part("hints", "", hints=(model,), folded="The course's answer")] * bool(model),
-            Part("html", "</section>"),
+            Part("end", ""),
         ]
 
     def summary(self) -> str:
         """The line at the bottom of the window: how far the lesson is, and what comes next."""
-        right = sum(state.kind == "right" for state in self.states.values())
-        first = next((name for name, state in self.states.items() if state.kind != "right"), None)
+        right = [name for name, (state, _) in self.states.items() if state == "right"]
+        first = next((name for name in self.states if name not in right), None)
         where = "every exercise is right" if self.states else "every exercise is given"
         if first:
             exercise = self.entry.declared.exercise(first)
             where = f'next: <a href="#{exercise.id}">{html.escape(first)}</a>'
         where += '; <a href="#page-contents">contents</a>'
-        words = f"{right} of {len(self.states)} exercises right; {where}"
-        return f'<footer class="status"><p>{words}</p></footer>'
+        count = f"{len(right)} of {len(self.states)} exercises right"
+        return f'<footer class="status"><p>{count}; {where}</p></footer>'
 
 
 def _asked(asked: dict[str, Any]) -> str:

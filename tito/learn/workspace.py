@@ -117,12 +117,10 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
             out[f"{folder}/{entry.script.name}"] = lesson.released
             out[f"{folder}/{CHECKS}"] = lesson.released_checks
             if place == PRISTINE:
-                facts = entry.declared_path.with_name(FACTS).read_text(encoding="utf-8")
+                facts = entry.declared_path.with_name(FACTS).read_text("utf-8")
                 out[f"{folder}/{FACTS}"] = facts + lesson.released_facts
                 out |= {f"{folder}/{HINTS}": lesson.hints_text} if lesson.hints_text else {}
-                drawn = entry.declared_path.with_name(DRAWINGS)
-                out |= {f"{folder}/{DRAWINGS}": drawn.read_bytes()} if drawn.exists() else {}
-    out |= _milestones(source, {entry.name for entry in lessons})
+    out |= _drawings(lessons) | _milestones(source, {entry.name for entry in lessons})
     out |= given_modules(source)
     out |= _of_tracks(source, lessons)
     for name in COPIED:
@@ -140,6 +138,15 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
     out["tito.toml"] = config
     return {
         name: data.encode("utf-8") if isinstance(data, str) else data for name, data in out.items()
+    }
+
+
+def _drawings(lessons: list[Entry]) -> dict[str, str | bytes]:
+    paths = {entry.folder: entry.declared_path.with_name(DRAWINGS) for entry in lessons}
+    return {
+        (PRISTINE / folder / DRAWINGS).as_posix(): path.read_bytes()
+        for folder, path in paths.items()
+        if path.exists()
     }
 
 

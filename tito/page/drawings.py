@@ -1,5 +1,5 @@
-"""The course's drawings that can be touched. `python book/drawings` writes those of a lesson into
-its folder, and the others into `book/`: drawings.json is a list of
+"""The course's drawings that can be touched. `python book/drawings` writes a lesson's drawings
+into its folder, and the others into `book/`: drawings.json is a list of
 
     {"name", "section", "after", "replaces", "html", "script", "code"}
 
@@ -13,12 +13,13 @@ these words, which stays in the notebook: in its place or, with `after`, after t
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypedDict
 
 from tito.errors import WorkError
 from tito.lesson.lesson_format import DRAWINGS
-from tito.page.parts import Part, Section, prose
+from tito.page.parts import STATIC, Part, Section, prose
 
 PICTURES = {"image/png", "image/svg+xml", "image/jpeg"}
 
@@ -59,6 +60,18 @@ def place(sections: list[Section], figures: Sequence[Figure]) -> None:
         parts[at : at + 1] = [piece for piece in pieces if piece.source]
 
 
+def place_known(sections: list[Section], folder: Path) -> list[str]:
+    """Put the drawings in a folder where a learner's file has their places. Returns the scripts of
+    those that it has.
+    """
+    scripts: dict[str, None] = {}
+    for figure in read(folder):
+        with suppress(WorkError):
+            place(sections, [figure])
+            scripts |= {(STATIC / "drawing.js").read_text("utf-8"): None, figure["code"]: None}
+    return [*scripts]
+
+
 def has_picture(output: dict[str, Any]) -> bool:
     return not PICTURES.isdisjoint(output.get("data", {}))
 
@@ -95,7 +108,8 @@ def _find(sections: list[Section], figure: Figure) -> tuple[int, int, int]:
         if part.kind == "prose" and (match := words.search(part.source)):
             end = part.source.find("\n\n", match.end())
             return number, at, end if end >= 0 else len(part.source)
-        if part.explanation and words.search(part.explanation.source):
+        folded = [*part.hints, part.explanation.source if part.explanation else ""]
+        if any(map(words.search, folded)):
             return number, at, 0
     raise WorkError(
         f"book/drawings: {name} is to follow the words {after!r}, which the section {title!r} of "

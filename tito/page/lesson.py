@@ -179,7 +179,8 @@ class Builder:
                 end += 1
             skipped, lines = skipped + end, lines[end:]
         shown = Part("code", "\n".join(lines), skipped, outputs=self.outputs_of(cell))
-        shown.alt, shown.caption = self.said(cell)
+        said = self.entry.declared.said(cell)
+        shown.alt, shown.caption = said["alt"], said["caption"]
         if "answer" in cell.tags:
             shown.answer = ANSWER
             self.explained = shown if "explained" in cell.tags else None
@@ -189,15 +190,6 @@ class Builder:
 
     def outputs_of(self, cell: Cell) -> Outputs:
         return list(self.outputs.get(str(cell.number), []))
-
-    def said(self, cell: Cell) -> tuple[str, str]:
-        """What is seen in the cell's picture, and what it means."""
-        return cell.alt, cell.caption
-
-
-def read_sections(entry: Entry, outputs: dict[str, Outputs]) -> list[Section]:
-    """The parts of a lesson's pages: its opening, and each section."""
-    return Builder(entry, outputs).build()
 
 
 def _count(number: int, thing: str) -> str:

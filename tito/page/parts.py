@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+STATIC = Path(__file__).with_name("static")
 Outputs = list[dict[str, Any]]  # of a cell, as in a notebook
 
 
@@ -12,7 +14,7 @@ class Part:
     """A part of a page.
 
     kind         "prose": Markdown; "html"; "code"; "exercise": the head of a box, as Markdown;
-                 "hints" of an exercise, one after the other; "end" of the box
+                 "box": its class; "end" of a box; "hints", one after the other
     line         of the file that it is from
     name         of an exercise: its id
     state        of an exercise in the page of a learner: the class of its box, and in words

@@ -5,7 +5,7 @@ Beside CommonMark it reads tables, formulas in `$` and, in the course's own page
 definitions, and boxes:
 
     ::: lesson-card
-    What is in the box with this class.
+    The text in a box of this class.
     :::
 """
 
@@ -46,6 +46,7 @@ class Prose:
     headings  of the texts so far
     links     {address: the line of the first link that has it}
     problems  [(line, what is wrong)]
+    is_boxed  whether what comes is in a box: a heading there begins no section
     """
 
     trusted: bool = False
@@ -53,6 +54,7 @@ class Prose:
     headings: list[Heading] = field(default_factory=list)
     links: dict[str, int] = field(default_factory=dict)
     problems: list[tuple[int, str]] = field(default_factory=list)
+    is_boxed: bool = False
     levels: list[int] = field(default_factory=list)  # of the sections that are open
     ids: Counter[str] = field(default_factory=Counter)
     paragraphs: int = 0  # that have an address
@@ -89,6 +91,8 @@ class Prose:
     def around(self, tokens: list[Any], at: int) -> tuple[str, str]:
         """HTML before and after a token, which gets its address."""
         token = tokens[at]
+        if token.type.startswith("heading_") and (self.is_boxed or token.level):
+            return "", ""
         if token.type == "heading_open":
             heading = self.heading(int(token.tag[1]), tokens[at + 1])
             token.attrSet("id", self.number())
@@ -142,7 +146,7 @@ class Prose:
         made = highlighted(token.content, language)
         if not made:
             self.problems.append((self.line, f"{language!r} is no language of code"))
-        return made
+        return made or highlighted(token.content, "text")
 
     def formula(self, content: str, is_block: bool) -> str:
         made = formula_html(content, is_block)

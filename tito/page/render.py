@@ -1,9 +1,11 @@
-"""Parts of a page as HTML, and pages from the one template: `page.html`, with what is in `static/`.
+"""Parts of a page as HTML, and pages from one template, `page.html`, with files of `static/`.
 
 `static/page.css` has the styles of the site and of a learner's page, `static/page.js` what both do.
 """
 
+import base64
 import functools
+import hashlib
 import html
 import re
 from collections.abc import Callable, Sequence
@@ -14,10 +16,9 @@ from typing import Any
 from tito.html import folded
 from tito.lesson.lesson_format import hint_text
 from tito.page.drawings import escaped, has_picture
-from tito.page.parts import Outputs, Part, Section
+from tito.page.parts import STATIC, Outputs, Part, Section
 from tito.page.prose import Heading, Prose, highlighted
 
-STATIC = Path(__file__).with_name("static")
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg")
 DRAWING = re.compile(r'<figure [^>]*data-drawing="(\w+)"')
 MARK = re.compile("\ue000\\d*\\.?")
@@ -60,19 +61,26 @@ class Body:
         return made
 
     def exercise(self, part: Part) -> str:
-        head = self.prose.html(part.source, part.line)
+        head, self.prose.is_boxed = self.prose.html(part.source, part.line), True
         id = html.escape(part.name, quote=True)
         kind, words = part.state
         label = f'<span class="state">{words}</span>\n' * bool(words)
         return EXERCISE.format(f" {kind}" * bool(kind), id, WEIGHT, label, head)
 
+    def box(self, part: Part) -> str:
+        self.prose.is_boxed = True
+        return f'<div class="{part.source}">\n'
+
     def end(self, part: Part) -> str:
+        self.prose.is_boxed = False
         return "</div>\n"
 
     def hints(self, part: Part) -> str:
         """Hints, each inside the one before it: one opens after the other."""
-        inner, count = "", len(part.hints)
+        inner, count, is_boxed = "", len(part.hints), self.prose.is_boxed
+        self.prose.is_boxed = True
         texts = [self.prose.html(hint_text(hint), part.line) for hint in part.hints]
+        self.prose.is_boxed = is_boxed
         for number, text in reversed([*enumerate(texts, 1)]):
             title = part.folded or f"Hint {number} of {count}"
             inner = folded(title, f"\n{text}{inner}", name="hint") + "\n"
@@ -142,6 +150,19 @@ def picture_first(parts: list[Part]) -> None:
 
 # Before the styles, so that a page that is opened is never shown in the other colours.
 THEME = "try { document.documentElement.dataset.theme = localStorage.theme ?? '' } catch {}"
+
+
+def inlined(scripts: Sequence[str], fonts: str, policy: str) -> tuple[str, str]:
+    """(head, end) of a page that contains its styles and scripts, also the ones of every page. The
+    policy gets the scripts' hashes in the place of `{}`.
+    """
+    scripts = [THEME, (STATIC / "page.js").read_text(encoding="utf-8"), *scripts]
+    digests = (hashlib.sha256(script.encode("utf-8")).digest() for script in scripts)
+    hashes = " ".join(f"'sha256-{base64.b64encode(one).decode('ascii')}'" for one in digests)
+    allowed = f'<meta http-equiv="Content-Security-Policy" content="{policy.format(hashes)}">'
+    style = (STATIC / "page.css").read_text("utf-8").replace('url("fonts/', f'url("{fonts}/')
+    first, *rest = (f"<script>{script}</script>" for script in scripts)
+    return "\n".join([allowed, first, f"<style>\n{style}</style>"]), "\n".join(rest)
 
 
 def link(href: str, title: str, level: int = 2, here: bool = False, page: bool = False) -> Link:

@@ -117,6 +117,20 @@ def test_results_are_below_their_cell_and_answers_are_folded(entry):
     assert page.select_one("article details[open] p").text == "Your prediction: nine <i>"
 
 
+def test_code_in_an_unknown_language_is_shown(entry):
+    edit(entry, "# ## Tripling\n", "# ## Tripling\n#\n# ```gold\n# x < 1\n# ```\n")
+    assert "x < 1\n" in [block.text for block in page_of(entry).select(".highlight.text pre")]
+
+
+def test_a_heading_in_a_box_begins_no_section(entry):
+    task = "# **Task.** Write `double`."
+    edit(entry, task, f"{task}\n#\n# # Above\n#\n# ### Below")
+    page = page_of(entry)
+    box = page.select_one("#numbers-double")
+    assert [head.text for head in box.select("h1, h3")] == ["Above", "Below"]
+    assert not box.select("section") and len(page.select("article > section")) == 1
+
+
 def test_the_answers_to_the_last_questions_are_folded(entry):
     text = entry.script.read_text(encoding="utf-8")
     cell = '\n# %% [markdown] tags=["answer"]\n# 1. Because $x + x$.\n'
