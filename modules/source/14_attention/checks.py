@@ -952,6 +952,7 @@ def test_the_layer_rotates_queries_and_keys():
     for name, given, at in [
         ("no positions", (), np.arange(5)),
         ("some", (positions,), positions),
+        ("only zeros", (0 * positions,), 0 * positions),
     ]:
         case = f"a layer with rotary=True, {name} given"
         error = "When positions is None, they are 0, 1, ..., T - 1" * (not given)
