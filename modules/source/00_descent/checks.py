@@ -128,6 +128,7 @@ def test_the_mean_squared_error_of_a_line():
         5.25: "5.25 is the loss of `predict`: call `model`, which is an argument",
         0.75: "0.75 is the mean of the differences: square each difference first",
         0.5625: "0.5625 is the square of the mean: square each difference before you add",
+        2.0: "2 is 2.75 rounded down: `//` rounds, `/` divides",
         1.25: "1.25 is the mean of the distances: square each difference instead",
         9.0: "9 is the square of the last difference only: add all of them up",
         2.25: "2.25 is a quarter of the last square: add all of them up",

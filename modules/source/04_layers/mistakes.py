@@ -284,6 +284,12 @@ w = init(in_features, out_features, rng)
 self.weights = Variable(w)
 self.bias = Variable([0.0] * self.out_features) if bias else None
 
+# %% sequential mistake layers-by-sorted-names: Sorts the names, so that '10' comes before '2'.
+#> '10' comes after '9'
+for name in sorted(n for n in vars(self) if n.isdigit()):
+    x = getattr(self, name)(x)
+return x
+
 # %% sequential mistake every-layer-takes-the-input: Passes the network's input to every layer
 # and returns the last result.
 #> Each layer takes the output of the layer before it

@@ -159,6 +159,17 @@ for n in range(len(rules)):
     contribution = rules[n](g, node.data, *made.arrays, **made.options)
     accumulate(gradients, x, match_input(contribution, x.data, op=made.op))
 
+# %% backward mistake freed-if-propagated: Frees only results that have a gradient.
+#> free results without a gradient, too
+gradients = {output: gradient}
+for node in topological_order(output):
+    g = gradients.pop(node, None)
+    if g is not None:
+        propagate(node, g, gradients)
+        if not retain_graph:
+            node.creator = FREED
+return gradients
+
 # %% backward mistake graph-never-freed: Never frees a node: memory stays full, and a second
 # pass goes through the same graph.
 #> a second pass, from the same output, should raise

@@ -606,6 +606,19 @@ with preserved_state(model, optimizer, batches):
             break
 return rates[:len(losses)], losses
 
+# %% nonfinite mistake inputs-before-outputs: Names a layer with a finite output and an
+# input that is not finite.
+#> so it is not the first
+for name, inputs, parameters, output in layers:
+    if any(not np.isfinite(x).all() for x in inputs):
+        return name, "input"
+    for key, p in parameters.items():
+        if not np.isfinite(p).all():
+            return name, f"parameter {key}"
+    if not np.isfinite(output).all():
+        return name, "output"
+return None
+
 # %% nonfinite mistake last-layer-named: Goes through the layers from the end.
 #> is that of '1 log'
 #- for name, inputs, parameters, output in layers:

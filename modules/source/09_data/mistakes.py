@@ -52,6 +52,17 @@ return [Subset(dataset, part) for part in np.split(order, np.cumsum(lengths)[:-1
 order = generator(rng).permutation(len(dataset))
 return [Subset(dataset, part) for part in np.split(order, lengths[:-1])]
 
+# %% stratified-split mistake a-seed-for-each-class: Draws each class from generator(rng), which
+# begins again with the seed.
+#> begins again with the seed
+held = []
+for c in np.unique(labels):
+    idx = np.flatnonzero(labels == c)
+    chosen = generator(rng).choice(idx, round(fraction * len(idx)), replace=False)
+    held.append(chosen)
+held = np.sort(np.concatenate(held))
+return np.setdiff1d(np.arange(len(labels)), held), held
+
 # %% stratified-split mistake drawn-from-all: Draws from all examples together, so that class
 # proportions are random.
 #> Draw from each class separately
@@ -240,6 +251,18 @@ break
 #- put("error", error)
 put("error", error)
 put("end")
+
+# %% prefetch mistake ends-at-none: Takes an item None for the end.
+#> the kind says when the end has come
+try:
+    kind, value = queue.get()
+    while kind == "item" and value is not None:
+        yield value
+        kind, value = queue.get()
+    if kind == "error":
+        raise value
+finally:
+    queue.close()
 
 # %% prefetch mistake thread-never-closed: Closes the queue after the loop, which is not reached
 # when the loop is left early.

@@ -158,6 +158,7 @@ def test_the_axes_decide_what_is_normalized():
         "You divided by the sample deviation: the variance is over n": hat(x, 1, 0) / 2**0.5,
         "You divided by the variance instead of its root": by_rows / [[0.25], [6.25]],
         "Mean and variance were taken over all axes": hat(x, (0, 1), 0),
+        "`eps` has no effect: 1e-12 was given": hat(x, 1),
     }
     case = f"{x} normalized over axis 1"
     found = result_of(lambda: normalized(Tensor(x), axes=1, eps=1e-12), case, KEEPDIMS)

@@ -620,7 +620,8 @@ def test_scores_depend_on_the_distance_alone():
 def test_the_base_sets_the_speeds():
     x, case = normal(114, 3, 6), "rope with base=100.0 at the positions 4, 9 and 2"
     found = result_of(lambda: rope(Tensor(x), np.array([4, 9, 2]), base=100.0), case)
-    close(found, rotated(x, [4, 9, 2], 100.0), case)
+    causes = {"`base` has no effect: the speeds are those of 10000": rotated(x, [4, 9, 2])}
+    close(found, rotated(x, [4, 9, 2], 100.0), case, causes)
 
 
 def test_rope_propagates_gradients_and_keeps_float32():
@@ -952,6 +953,7 @@ def test_the_layer_rotates_queries_and_keys():
     for name, given, at in [
         ("no positions", (), np.arange(5)),
         ("some", (positions,), positions),
+        ("only zeros", (0 * positions,), 0 * positions),
     ]:
         case = f"a layer with rotary=True, {name} given"
         error = "When positions is None, they are 0, 1, ..., T - 1" * (not given)

@@ -828,6 +828,7 @@ def test_the_mean_cross_entropy():
     causes = {
         "The loss is the mean over all positions, yours is the sum": 8 * wanted,
         "y is already shifted; yours shifts it again": twice,
+        "These are the losses of the last positions only": mean_loss(table, x[:, -1], y[:, -1]),
         "The targets are y, not x": mean_loss(table, x, x),
         "cross_entropy takes logits, and yours are probabilities": mean_loss(
             np.exp(table) / np.exp(table).sum(axis=1, keepdims=True), x, y

@@ -1319,6 +1319,7 @@ def test_the_damping_is_an_argument():
             gptq(w, x, 3, damping=damping),
             gptq_by_solving(w, x, 3, None, damping),
             case,
+            "pass damping on to inverse_factor",
             near=1e-5,
         )
 

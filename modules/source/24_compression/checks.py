@@ -311,6 +311,9 @@ def test_the_number_of_zeros_of_the_whole_model_is_exact():
             f"nine equally large weights in two matrices, amount {amount}: {wanted} should be "
             f"removed in all, yours removes {zeros}. Call prune_magnitude once, with all scores"
         )
+    masks = masks_of([np.full((1, 1), n + 1.0) for n in range(12)], 0.25, "12 matrices, 1 to 12")
+    case, cause = "which of the matrices 1 to 12 are kept, amount 0.25,", "'10' comes after '9'"
+    equal([bool(mask[0, 0]) for mask in masks], [False] * 3 + [True] * 9, case, cause)
 
 
 def test_the_saliency_decides():
@@ -1290,9 +1293,9 @@ def test_the_weight():
 
 def test_labels_may_be_none():
     case = "the loss with weight 1 and labels None"
-    call = lambda: distilled(DS, DT, None, 2.0, 1)
-    loss, *_ = result_of(call, case, NO_LABELS)
-    close(float(loss), 4 * divergences(DT, DS, 2.0).mean(), case)
+    for weight in (1, 1.0):
+        loss, *_ = result_of(lambda: distilled(DS, DT, None, 2.0, weight), case, NO_LABELS)
+        close(float(loss), 4 * divergences(DT, DS, 2.0).mean(), case)
     case = "the loss with weight 1 and labels that are no classes"
     call = lambda: distilled(DS, DT, np.array(DL) + 100, 2.0, 1)
     result_of(call, case, NO_LABELS["None"])

@@ -106,6 +106,16 @@ places = sorted(range(len(flat)), key=flat.__getitem__)
 removed = set(places[: int(round(amount * len(flat)))])
 return np.array([i not in removed for i in range(len(flat))], bool).reshape(w.shape)
 
+# %% global mistake cut-by-sorted-paths: Joins the scores in the order of sorted paths.
+#> '10' comes after '9'
+flat = np.concatenate([np.ravel(scores[p]) for p in sorted(scores)])
+mask, out, at = prune_magnitude(flat, amount), {}, 0
+for p in scores:
+    n = np.size(scores[p])
+    out[p] = mask[at:at + n].reshape(np.shape(scores[p]))
+    at += n
+return out
+
 # %% global mistake global-per-matrix: Prunes each matrix by the same share.
 #> Rank all weights in one long array
 return {path: prune_magnitude(s, amount) for path, s in scores.items()}

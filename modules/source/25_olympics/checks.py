@@ -1176,6 +1176,8 @@ def test_a_limit_itself_is_allowed():
         "values equal to their limits: the broken limits",
         "a value equal to its limit is allowed",
     )
+    equal(broken_limits(row, {"flops": 0}), ["flops"], "20 flops, limit 0: the broken limits",
+          "0 is a limit, too")  # fmt: skip
 
 
 def test_accuracy_is_a_least_value():
