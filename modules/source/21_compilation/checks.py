@@ -1565,9 +1565,7 @@ def test_dtype_mode_and_constants_are_in_the_key():
     found = result_of(
         lambda: counted_programs("scaled", [[*a, 1.0], [*a, 2.0], [*a, 1.0]]),
         "a function with a number as its third argument",
-        {
-            "were given": "`arrays` has only the arguments that are arrays, and no numbers"
-        },
+        {"were given": "`arrays` has only the arguments that are arrays, and no numbers"},
     )
     equal(found, [[1, 1], [2, 2], [2, 2]], "... after factor 1.0, 2.0 and 1.0")
 

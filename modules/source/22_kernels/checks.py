@@ -1126,7 +1126,7 @@ def test_a_prediction_is_a_roofline():
     ]
     for count, machine, flops, wanted, limit in cases:
         case = f"predicted, {count} transactions, {flops[0]} FLOPs, Machine{machine},"
-        likely = {"has no attribute": "roofline(flops, bytes, machine) has all that is needed"}
+        likely = {"has no attribute": "call roofline(flops, bytes, machine)"}
         seconds, found = result_of(lambda: prediction(count, machine, flops), case, likely)
         causes = {
             "A transaction moves 128 bytes": count / machine[1],
