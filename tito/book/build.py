@@ -46,8 +46,7 @@ from tito.learn import milestone
 from tito.lesson import notebook, site_settings
 from tito.lesson.course import Entry, Root
 from tito.page import drawings
-from tito.page.parts import STATIC
-from tito.page.parts import Part
+from tito.page.parts import STATIC, Part
 
 EXTRA = "`bin/setup book` installs it."
 NOTE = ".tito-book"  # a folder with this file is a book, which the next one may replace
