@@ -178,7 +178,7 @@ def test_scores_have_a_row_for_each_query():
     cause = "Row i holds the scores of query i; the factor is 1 / sqrt(9)"
     close(found, wanted, f"the scores of {case}", cause)
     q, k = normal(5, 4, 4), normal(6, 4, 4)
-    case, cause = "the scores of 4 queries and 4 keys of width 4", "Exchange the axes of the keys"
+    case, cause = "the scores of 4 queries and 4 keys of width 4", "Exchange the keys' axes"
     close(attention_scores(Tensor(q), Tensor(k)), q @ k.T / 2, case, cause)
 
 

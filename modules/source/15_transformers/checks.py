@@ -522,7 +522,7 @@ def parts_by_hand(ids, seed, *sizes, **options):
 
 
 def without_positions(ids):
-    """The logits of a GPT whose positions were removed, and the same computed from its parts."""
+    """The logits of a GPT whose positions were removed, and the same from its parts."""
     model = shaken(GPT(7, 6, 8, 1, 2), 1).eval()
     model.positions = None
     x = model.norm(model.blocks[0](model.embedding(ids)))
@@ -530,8 +530,8 @@ def without_positions(ids):
 
 
 def with_dropout(p):
-    """The logits, in training, of an untied GPT without blocks, with embeddings of 0 and positions
-    of 1."""
+    """The logits, in training, of an untied GPT without blocks, with embeddings of 0 and
+    positions of 1."""
     model = GPT(7, 6, 8, 1, 2, dropout=p, tie=False)
     model.blocks = []
     model.embedding.weight.data[...], model.positions.weight.data[...] = 0, 1
