@@ -215,7 +215,7 @@ def test_an_exercise_is_done_on_its_page(exercise, solved, lesson, tmp_path):
     workspace.init(tmp_path / "mine", root.on_tracks([*root.all_tracks][:1]))
     mine = course.open_root(tmp_path / "mine")
     assert submit.restore(mine, saved.value.path()).lessons == ["descent"]
-    other, page = exercise("mean-squared-error")  # in a new tab: what was written is still there
+    other, page = exercise("mean-squared-error")  # in a new tab: the code is still there
     write(other, solved["mean-squared-error"])
     wait_for(other, "Right: all checks of this exercise pass")
 

@@ -118,7 +118,7 @@ def record(out, op, inputs, arrays, options):
     return out
 
 
-EMPTY = {}  # one for all operations without options, which nobody may write to
+EMPTY = {}  # one for all operations without options; it stays empty
 
 
 def operand(x):

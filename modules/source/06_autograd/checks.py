@@ -578,10 +578,7 @@ def test_a_result_without_a_gradient_is_not_propagated():
     )
     expect(for_a, [1, 0], "the gradient that mask * a gives a")
     assert for_x is None, f"no gradient reaches x through the mask, yours is {for_x}"
-    case, cause = (
-        "a pass from the mask, which was freed,",
-        "free results without a gradient, too",
-    )
+    case, cause = "a pass from the mask, which was freed,", "free those without gradient, too"
     call = lambda: gradients_at(mask, np.ones(2, "float32"), (x,))
     refused(call, case, RuntimeError, cause=cause)
 

@@ -160,7 +160,7 @@ for n in range(len(rules)):
     accumulate(gradients, x, match_input(contribution, x.data, op=made.op))
 
 # %% backward mistake freed-if-propagated: Frees only results that have a gradient.
-#> free results without a gradient, too
+#> free those without gradient, too
 gradients = {output: gradient}
 for node in topological_order(output):
     g = gradients.pop(node, None)

@@ -1115,7 +1115,7 @@ def test_an_inf_that_disappears_later_is_found():
     case = "the inf in the output of '0 exp' becomes 0 in the next layer, and -inf after that; "
     is_at(find_nonfinite(layers), ("0 exp", "output"), f"{case}the first layer is '0 exp'")
     layers = [("0 clip", [bad], {"w": bad}, zero), ("1 log", [zero], {}, -bad)]
-    case = "'0 clip' has inf as input and parameter, but a finite output: it is not the first"
+    case = "'0 clip' has an infinite input and a finite output, so it is not the first"
     is_at(find_nonfinite(layers), ("1 log", "output"), case)
 
 

@@ -302,8 +302,8 @@ def test_the_held_out_examples_are_drawn_at_random():
         )
     positions = [draws[0][labels[draws[0]] == label] % 60 for label in (1, 2, 3)]
     assert not all(np.array_equal(positions[0], other) for other in positions), (
-        f"of each class the members at {positions[0]} were held out: generator(rng) in the "
-        "loop begins again with the seed; make one generator before it"
+        f"of each class the members at {positions[0]} were held out: generator(rng) in a loop "
+        "begins again with the seed; make one generator before it"
     )
 
 
@@ -1015,8 +1015,8 @@ def read_back(data):
 
 # %% learner-side
 def written_into(data):
-    """Whether the numbers of parse_idx(data) have the machine's byte order, and the array with
-    9 in its last element."""
+    """Whether the array of parse_idx(data) has the machine's byte order, and the array with 9
+    in its last element."""
     array = parse_idx(data)
     is_native = array.dtype.isnative
     array[..., -1] = 9
@@ -1074,9 +1074,7 @@ def test_the_array_can_be_written_to():
     for kind, dtype in [(12, ">i4"), (8, "u1")]:
         call = lambda: written_into(idx_bytes(kind, np.array([[1, 2]], dtype)))
         cause = "np.frombuffer returns a read-only view of the bytes, make a copy"
-        is_native, array = result_of(
-            call, "the array should be an ordinary one", cause, ValueError
-        )
+        is_native, array = result_of(call, "the array, an ordinary one", cause, ValueError)
         assert is_native, "the numbers should be in the machine's byte order: astype"
         expect(array, [[1, 9]], "[[1, 2]] with 9 written into its last element")
 
@@ -1271,10 +1269,7 @@ def test_an_error_is_raised_after_the_items_before_it():
 
 
 def test_leaving_the_loop_ends_the_thread():
-    case, cause = (
-        "the items None, 0, '' and 5, prefetched,",
-        "the kind says when the end has come",
-    )
+    case, cause = "the items None, 0, '' and 5, prefetched,", "the kind says when the end is"
     equal([*prefetch([None, 0, "", 5])], [None, 0, "", 5], case, cause)
     for used in (1, 3):
         got, _, _, made, where, left = iterate_prefetched(1000, 2, used)

@@ -253,7 +253,7 @@ put("error", error)
 put("end")
 
 # %% prefetch mistake ends-at-none: Takes an item None for the end.
-#> the kind says when the end has come
+#> the kind says when the end is
 try:
     kind, value = queue.get()
     while kind == "item" and value is not None:

@@ -178,10 +178,7 @@ def test_scores_have_a_row_for_each_query():
     cause = "Row i holds the scores of query i; the factor is 1 / sqrt(9)"
     close(found, wanted, f"the scores of {case}", cause)
     q, k = normal(5, 4, 4), normal(6, 4, 4)
-    case, cause = (
-        "the scores of 4 queries and 4 keys of width 4",
-        "Exchange the axes of the keys",
-    )
+    case, cause = "the scores of 4 queries and 4 keys of width 4", "Exchange the keys' axes"
     close(attention_scores(Tensor(q), Tensor(k)), q @ k.T / 2, case, cause)
 
 
@@ -401,7 +398,7 @@ def test_masks_and_scale_are_used():
         found = result_of(lambda: scaled_dot_product_attention(*given, **options), case)
         close(found, attended(q, k, v, **wanted), case, cause)
     found = scaled_dot_product_attention(*given, attn_mask=np.zeros((3, 5), bool))
-    cause = "It is a mask, too: ask whether attn_mask is None"
+    cause = "It is also a mask: ask whether attn_mask is None"
     close(found, np.zeros((3, 2)), "attention with a mask that hides every key", cause)
 
 

@@ -522,7 +522,7 @@ def parts_by_hand(ids, seed, *sizes, **options):
 
 
 def without_positions(ids):
-    """The logits of a GPT whose positions were removed, and those computed from its parts."""
+    """The logits of a GPT whose positions were removed, and the same from its parts."""
     model = shaken(GPT(7, 6, 8, 1, 2), 1).eval()
     model.positions = None
     x = model.norm(model.blocks[0](model.embedding(ids)))

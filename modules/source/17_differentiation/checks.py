@@ -827,10 +827,7 @@ def test_constants_have_the_tangent_0():
 
 def test_a_result_that_does_not_depend_on_x_has_zeros():
     call = lambda: jvp_of("no x", [np.array([1.0, 2.0, 3.0])], [np.ones(3)])
-    case, cause = (
-        "f returns [7, 8] whatever x is",
-        "`out` may have no tangent: return zeros then",
-    )
+    case, cause = "f returns [7, 8] whatever x is", "`out` may have no tangent: then zeros"
     got = result_of(call, case, cause, (KeyError, TypeError, AttributeError))
     same(got[1], np.zeros(2), f"{case}: the tangent")
     got = push_to_others(np.array([1.0, 2.0]), np.ones(2))

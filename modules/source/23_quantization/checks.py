@@ -1434,7 +1434,7 @@ def test_a_percentile_ignores_the_most_extreme_numbers():
 def test_the_range_as_scale_and_zero_point():
     found = observed([[-1.0, 4.0]], bits=4)
     close(found, [1 / 3, 3], "range(4) after [-1, 4]", "affine_range(low, high, bits)")
-    case, cause = "range() after [0, 5.1]", "0 is a low end, too: ask whether it `is None`"
+    case, cause = "range() after [0, 5.1]", "0 is also a low end: ask whether it `is None`"
     result_of(lambda: observed([[0.0, 5.1]], bits=0), case, cause, ValueError)
     found = observed([[0.0, 5.1]], bits=0)
     close(found, [0.02, 0], "range() after [0, 5.1]", "affine_range(low, high, bits)")

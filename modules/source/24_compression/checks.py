@@ -311,9 +311,7 @@ def test_the_number_of_zeros_of_the_whole_model_is_exact():
             f"nine equally large weights in two matrices, amount {amount}: {wanted} should be "
             f"removed in all, yours removes {zeros}. Call prune_magnitude once, with all scores"
         )
-    masks = masks_of(
-        [np.full((1, 1), n + 1.0) for n in range(12)], 0.25, "12 matrices, 1 to 12"
-    )
+    masks = masks_of([np.full((1, 1), n + 1.0) for n in range(12)], 0.25, "12 matrices")
     case, cause = "which of the matrices 1 to 12 are kept, amount 0.25,", "'10' comes after '9'"
     equal([bool(mask[0, 0]) for mask in masks], [False] * 3 + [True] * 9, case, cause)
 
