@@ -456,7 +456,7 @@ def page_of(folder):
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Drawings</title>'
         '<meta name="viewport" content="width=device-width">'
         f'<link rel="stylesheet" href="{(STYLES / "page.css").as_uri()}">{scripts}'
-        "<style>body{display:block;margin:16px;font:16px sans-serif}</style></head>"
+        "<style>body{display:block;margin:16px;font:16px sans-serif}main{padding:0}</style></head>"
         f"<body><main><h1>Drawings</h1>{''.join(parts)}</main></body></html>",
         encoding="utf-8",
     )
