@@ -398,7 +398,7 @@ def test_masks_and_scale_are_used():
         found = result_of(lambda: scaled_dot_product_attention(*given, **options), case)
         close(found, attended(q, k, v, **wanted), case, cause)
     found = scaled_dot_product_attention(*given, attn_mask=np.zeros((3, 5), bool))
-    cause = "It is a mask, too: ask whether attn_mask is None"
+    cause = "It is also a mask: ask whether attn_mask is None"
     close(found, np.zeros((3, 2)), "attention with a mask that hides every key", cause)
 
 
