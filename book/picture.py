@@ -21,7 +21,7 @@ from tito.views import report as views
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 STATIC = REPOSITORY / "book" / "_static"
-RIGHT, LESSON, MISTAKE = "tensor", "activations", "relu-in-place"
+RIGHT, LESSON, MISTAKE = "tensor", "activations", "relu-by-maximum"
 COLUMNS, LETTER, MARGIN = 58, 12, 20
 TEXT, BACK = "#e6e6e6", "#17191e"
 ARMS = ("#5cb3ff", "#ffb454", "#86d993")
