@@ -274,22 +274,33 @@ def _write(folder: Path, contents: dict[str, bytes]) -> None:
 
 def _index(site: Path) -> None:
     """Let Pagefind make the index of the search, of each section by itself. Raises MachineError."""
-    from pagefind.index import IndexConfig, PagefindIndex
+    from pagefind.index import IndexConfig
+    from pagefind.service import PagefindService
+
+    entry = site / INDEX / "pagefind-entry.json"
 
     async def write() -> None:
         config = IndexConfig(
             output_path=str(site / INDEX), exclude_selectors=UNSEARCHED.split(", ")
         )
-        async with PagefindIndex(config=config) as index:
+        async with PagefindService() as service:
+            index = await service.create_index(config)
             for url, text in _searched(site):
                 await index.add_html_file(content=text, url=url)
+            await index.write_files()
+            # At its end the service is stopped, perhaps before its last file is on the disk.
+            for _ in range(600):
+                if entry.exists() and entry.read_bytes().endswith(b"}"):
+                    return
+                await asyncio.sleep(0.1)
+            raise OSError(f"{entry} is not complete")
 
     try:
         asyncio.run(write())
     except (OSError, RuntimeError, AssertionError) as error:
         raise MachineError(f"Pagefind made no index for the search: {error}", EXTRA) from None
     for path in (site / INDEX).glob("pagefind-*"):  # Pagefind's own boxes and styles
-        if path.name not in ("pagefind-entry.json", "pagefind-worker.js"):
+        if path.name not in (entry.name, "pagefind-worker.js"):
             path.unlink()
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from tito.author import leaks
+from tito.book import in_browser
 from tito.errors import MachineError, WorkError
 from tito.lesson.course import Root
 
@@ -25,6 +26,7 @@ LOADED_LINKS = set(
     "stylesheet preload modulepreload prefetch preconnect dns-prefetch icon shortcut".split()
 )
 STYLE = re.compile(r"""(?:url\(\s*["']?|@import\s+["'])((?:https?:)?//[^"')\s]+)""")
+PYTHON = f"{in_browser.FOLDER}/pyodide/"  # Python's own files, which are no solutions
 PICTURES = (".png", ".jpeg", ".jpg", ".woff2")
 SHOWN = 10  # problems in one message
 
@@ -141,7 +143,7 @@ def _refuse_secrets(root: Root, paths: dict[str, Path], pages: dict[str, PageCon
     for name, path in paths.items():
         if name in pages:
             texts[name] = pages[name].text
-        elif not name.endswith(PICTURES):
+        elif not name.endswith(PICTURES) and not name.startswith(PYTHON):
             texts.update(leaks.texts_of({name: path.read_bytes()}))
     finder = leaks.TextSearch(secrets)
     # A short line of a script, such as `return shape;`, is in a solution by chance.
