@@ -506,6 +506,8 @@ def gradebook_export(
     if output:
         files = f"{count} file{'s' * (count != 1)} written." if count else "nothing has changed."
         echo(f"{output}: {files}")
+    if kind in exports.EXPORTS and (note := exports.EXPORTS[kind].export_note):
+        echo(note)
 
 
 def write_export(chosen: "Selection", kind: str, output: Path | None, force: bool) -> int:

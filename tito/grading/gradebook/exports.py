@@ -29,6 +29,7 @@ from tito.grading.lms import having
 from tito.grading.lms.system import Lesson, LessonGrade, Part, Row, Table
 from tito.grading.result import VERDICTS, CheckResult
 from tito.grading.roster import GROUP
+from tito.safe_text import visible
 
 
 @dataclass
@@ -68,10 +69,17 @@ class Selection:
             )
         return lessons
 
-    def learners(self) -> Iterator[tuple[ClassMember, list[Grade]]]:
-        """(learner, their grades) for each learner of the class, without empty cells."""
+    def learners(self, missing: bool = False) -> Iterator[tuple[ClassMember, list[Grade]]]:
+        """(learner, their grades) for each learner of the class.
+
+        missing  whether also of lessons that were not handed in and are not exported as 0
+        """
         for learner, grades, today in self._as_graded():
-            there = (grade for grade in grades if not self.is_empty(grade))
+            there = (
+                grade
+                for grade in grades
+                if not self.is_empty(grade) or missing and not self.is_unclaimed(grade)
+            )
             yield learner, [of_today(grade, today[grade.lesson]) for grade in there]
 
     def table(self, folder: str = "") -> Table:
@@ -81,7 +89,7 @@ class Selection:
 
     def _rows(self, lessons: list[Lesson]) -> Iterator[Row]:
         by_name = {lesson.name: lesson for lesson in lessons}
-        for learner, grades in self.learners():
+        for learner, grades in self.learners(missing=True):
             yield Row(
                 learner.student,
                 html_pages.file_name(learner.student),
@@ -91,6 +99,7 @@ class Selection:
                     LessonGrade(
                         by_name[grade.lesson],
                         grade.points,
+                        self.is_empty(grade),
                         summary(grade),
                         grade.lateness.arrived or grade.graded,
                         grade.graded,
@@ -225,19 +234,27 @@ def summary(grade: Grade) -> str:
 def parts_of(grade: Grade) -> list[Part]:
     """The checks and answers of a grade, as its learner may see them."""
     checks = [_part_of_check(grade, check) for check in grade.result.checks]
-    return [*checks, *(_part_of_answer(answer) for answer in grade.answers)]
+    return [*checks, *(_part_of_answer(grade, answer) for answer in grade.answers)]
 
 
 def _part_of_check(grade: Grade, check: CheckResult) -> Part:
     points = min(grade.check_points(check), Decimal(check.max_points))
     by_hand = check.id in grade.check_overrides
     passed = points == check.max_points if by_hand else check.passed
-    return Part(check.name or check.id, passed, points, check.max_points)
+    output = None
+    if not (passed or check.hidden):
+        cause = f"\nThe mistake is in the lesson {check.caused_by}." if check.caused_by else ""
+        output = visible(check.message) + cause
+    name = check.name or check.id
+    return Part(name, passed, points, check.max_points, bool(check.hidden), output=output)
 
 
-def _part_of_answer(answer: GradedAnswer) -> Part:
+def _part_of_answer(grade: Grade, answer: GradedAnswer) -> Part:
+    comments = [one.text for one in grade.comments if one.exercise == answer.question]
     points, most = answer.points, answer.max_points
-    return Part(answer.question, bool(most) and points == most, points, most)
+    passed = bool(most) and points == most
+    output = visible("\n".join([answer.state, *comments]))
+    return Part(answer.question, passed, points, most, is_judged=True, output=output)
 
 
 def write_file(path: Path, text: str, force: bool = False) -> bool:

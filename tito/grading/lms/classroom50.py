@@ -32,6 +32,8 @@ class Classroom50(System):
         assignments: dict[str, dict[str, Any]] = {}
         for row in table.rows:
             for grade in row.grades:
+                if grade.is_empty:
+                    continue
                 value = result(row, grade, classroom)
                 yield [f"results/{row.folder}/{grade.lesson.name}/result.json", {**value}]
                 assignment = assignments.setdefault(

@@ -39,6 +39,7 @@ class System(Protocol):
 
     Of what it gets:
     export         what `grades` makes: "a file", or else what kind of folder; "": nothing
+    export_note    what to know about the export
     zip            for what the zip of feedback is; "": there is none
     from_download  whether the pages need the names in its download
     """
@@ -58,6 +59,7 @@ class System(Protocol):
     number_cells: re.Pattern[str] | None = None
     said: str = ""
     export: str = ""
+    export_note: str = ""
     zip: str = ""
     from_download: bool = False
 
@@ -149,20 +151,33 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Part:
-    """A check, or an answer that a person judges."""
+    """A check, or an answer that a person judges.
+
+    is_judged  whether it is an answer
+    output     what the learner reads about it; None: nothing
+    """
 
     name: str
     passed: bool
     points: Decimal
     most: int
+    is_hidden: bool = False
+    is_judged: bool = False
+    output: str | None = None
 
 
 @dataclass(frozen=True)
 class LessonGrade:
-    """A learner's grade. summary: in a few sentences; handed_in: or else the time of grading."""
+    """The grade of a learner in a lesson.
+
+    is_empty   whether nothing of the lesson came and that is not 0
+    summary    in a few sentences
+    handed_in  or else graded
+    """
 
     lesson: Lesson
     points: Decimal
+    is_empty: bool
     summary: str
     handed_in: datetime
     graded: datetime
@@ -181,7 +196,7 @@ class Row:
 
     def cells(self, table: "Table") -> list[LessonGrade | None]:
         """The grade in each lesson, None for an empty cell."""
-        by_name = {grade.lesson.name: grade for grade in self.grades}
+        by_name = {grade.lesson.name: grade for grade in self.grades if not grade.is_empty}
         return [by_name.get(lesson.name) for lesson in table.lessons]
 
     def points(self, table: "Table") -> list[Decimal | None]:

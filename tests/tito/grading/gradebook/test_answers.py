@@ -177,9 +177,11 @@ def test_pages_and_exports_show_what_a_person_said(book):
     assert "2 points to be judged" in exports.summary(ada[0])
     chosen = exports.Selection(book, most={"numbers": 8})
     assert chosen.doubts.waiting == 1 and "to be judged" in exports.text(chosen, "moodle")
-    results = {path: json.loads(text) for path, text in exports.tree(chosen, "classroom50")}
-    last = results["results/bob/numbers/result.json"]["tests"][-1]
-    assert (last["test-name"], last["score"], last["max-score"]) == ("why", 2, 2)
+    results = {path: json.loads(text) for path, text in exports.tree(chosen, "gradescope")}
+    last = results["bob/results.json"]["tests"][-1]
+    assert (last["name"], last["score"], last["max_score"]) == ("Numbers: why", 1.5, 2)
+    assert last["output"].startswith("judged\n<script>")
+    assert results["ada/results.json"]["tests"][-1]["output"] == "to be judged"
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ from tito.grading.gradebook import (
     views,
 )
 from tito.grading.gradebook.gradebook import open_gradebook
-from tito.grading.result import UNREAD
+from tito.grading.result import UNREAD, VERDICTS
 
 MONDAY = datetime(2026, 11, 2, 12, tzinfo=timezone.utc)
 RULES = late.Rules(percent_per_day=Decimal(10), due={"numbers": MONDAY})
@@ -122,6 +122,46 @@ SCORES = {
                             },
                         },
                     },
+                },
+            },
+        },
+    },
+}
+SHOWN, FORMAT = (
+    {"enum": ["hidden", "after_due_date", "after_published", "visible"]},
+    {"enum": ["text", "html", "simple_format", "md", "ansi"]},
+)
+GRADESCOPE = {
+    "type": "object",
+    "additionalProperties": False,
+    "anyOf": [{"required": ["score"]}, {"required": ["tests"]}],
+    "properties": {
+        "score": {"type": "number"},
+        "execution_time": {"type": "number"},
+        "output": {"type": "string"},
+        "output_format": FORMAT,
+        "test_output_format": FORMAT,
+        "test_name_format": FORMAT,
+        "visibility": SHOWN,
+        "stdout_visibility": SHOWN,
+        "extra_data": {"type": "object"},
+        "tests": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {
+                    "score": {"type": "number"},
+                    "max_score": {"type": "number"},
+                    "status": {"enum": ["passed", "failed"]},
+                    "name": {"type": "string"},
+                    "name_format": FORMAT,
+                    "number": {"type": "string"},
+                    "output": {"type": "string"},
+                    "output_format": FORMAT,
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                    "visibility": SHOWN,
+                    "extra_data": {"type": "object"},
                 },
             },
         },
@@ -242,6 +282,9 @@ def test_what_cannot_be_read_is_never_exported_as_0_and_told(tmp_path, missing, 
             "handed in, but no file of a lesson that can be read, exported as empty cells: cy. "
             "Look at"
         )
+        # Gradescope's autograder must answer, and says why there are no points.
+        answer = dict(trees(book, "gradescope"))["cy/results.json"]
+        assert VERDICTS[verdict] in answer["output"]
         # Nor does `show` have a 0.
         console = Console(file=io.StringIO(), width=100)
         console.print(views.grades(book.by_learner(), book.lessons(), chosen(book).is_empty))
@@ -265,6 +308,7 @@ def test_work_whose_name_fits_two_learners_is_0_for_neither(tmp_path):
         for kind in exports.TABLES:
             cells = [[cell for cell in row if cell == "0"] for row in read(table(book, kind))[-3:]]
             assert [len(zeros) > 0 for zeros in cells] == [False, False, True], kind
+        assert list(trees(book, "gradescope")) == ["cy/results.json"]
         assert chosen(book).doubts.missing == {False: 1}
         assert chosen(book).unclaimed.keys() == {("anna1", "numbers"), ("anna2", "numbers")}
         # The instructor renames the file to its learner's id, and grades again.
@@ -470,6 +514,24 @@ def jsonschema():
     return jsonschema
 
 
+def test_gradescope_gets_a_valid_result_for_each_learner_who_has_grades(book, jsonschema):
+    found = trees(book, "gradescope")
+    assert list(found) == ["ada/results.json", "bob/results.json"]
+    for value in found.values():
+        jsonschema.validate(value, GRADESCOPE)
+    ada = found["ada/results.json"]
+    assert ada["score"] == 8.4 and [test["score"] for test in ada["tests"]] == [3, 0, 3, 3]
+    assert "2 days late: -20 %" in ada["output"]
+
+
+def test_gradescope_hides_hidden_checks_and_holds_nothing_that_they_said(book):
+    tests = trees(book, "gradescope")["bob/results.json"]["tests"]
+    assert [(test["name"], test["visibility"], test.get("output")) for test in tests] == [
+        ("Numbers: check 0", "visible", "message 0"),
+        ("Numbers: check 1", "hidden", None),
+    ]
+
+
 def test_classroom50_gets_whole_points_and_no_other_key(book, jsonschema):
     set_points(book, "bob", "numbers", "1.5", "prof", "half", check="c0")
     found = trees(book, "classroom50")
@@ -525,14 +587,18 @@ def test_who_left_and_who_is_in_no_roster_is_not_exported(book, tmp_path):
     keep_strangers(book, ["bob"])
     assert [row[0] for row in read(table(book, "csv"))] == ["student", "cy"]
     assert list(trees(book, "classroom50")) == ["small-course/scores.json"]
+    assert trees(book, "gradescope") == {}
     enrollment.come_back(book, "ada", "prof", "back")
     assert [row[0] for row in read(table(book, "csv"))] == ["student", "ada", "cy"]
 
 
 def test_an_export_of_a_section_contains_only_its_learners(book):
     assert [row[0] for row in read(table(book, "csv", section="A"))] == ["student", "ada"]
-    files = dict(exports.tree(chosen(book, section="A"), "classroom50"))
-    assert {path.split("/")[1] for path in files if path.startswith("results/")} == {"ada"}
+    assert list(trees_of(chosen(book, section="A"))) == ["ada/results.json"]
+
+
+def trees_of(selection):
+    return dict(exports.tree(selection, "gradescope"))
 
 
 @pytest.mark.parametrize("kind", exports.TREES)

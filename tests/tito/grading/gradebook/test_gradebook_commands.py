@@ -172,9 +172,9 @@ def test_export_goes_to_the_screen_a_file_or_a_folder(graded_course):
     assert "is there already" in tito(graded_course, "export", "--output", "grades.csv", code=2)[1]
     tito(graded_course, "export", "--output", "grades.csv", "--force")
     assert '"bob","Bob",0,,0' in (graded_course.path / "grades.csv").read_text(encoding="utf-8")
-    out, _ = tito(graded_course, "export", "--format", "classroom50", "--output", "out")
-    assert "out: 4 files written." in out
-    assert (graded_course.path / "out/results/bob/numbers/result.json").exists()
+    out, _ = tito(graded_course, "export", "--format", "gradescope", "--output", "out")
+    assert "out: 2 files written." in out
+    assert (graded_course.path / "out" / "bob" / "results.json").exists()
 
 
 def test_a_roster_may_come_first_and_an_extension_before_anything_is_graded(small_course):
@@ -240,6 +240,9 @@ def test_an_export_has_todays_maximum_and_says_which_grades_are_older(graded_cou
     assert out.splitlines()[1].split(",")[-2:] == [str(most["numbers"]), str(most["sums"])]
     said = " ".join(err.split())
     assert "numbers: graded by other checks than today's (2): " in said
+    tito(graded_course, "export", "--format", "gradescope", "--output", "scope")
+    out, _ = tito(graded_course, "export", "--format", "gradescope", "--output", "two")
+    assert "Gradescope cannot import these files" in out
 
 
 def test_grades_of_other_checks_than_todays_are_marked(graded_course):
@@ -311,9 +314,10 @@ def test_a_learner_is_found_by_a_name_or_an_address_that_no_other_has(graded_cou
         (["show", "--lesson", "nubers"], "Did you mean 'numbers'?"),
         (
             ["export", "--format", "excel"],
-            "Choose one of: csv, canvas, brightspace, blackboard, moodle, classroom50, questions.",
+            "Choose one of: csv, canvas, brightspace, blackboard, moodle, gradescope, classroom50, "
+            "questions.",
         ),
-        (["export", "--format", "classroom50"], "--output PATH"),
+        (["export", "--format", "gradescope"], "--output PATH"),
         (["export", "--section", "A"], "No roster of this gradebook has a column `section`"),
         (["roster", "--remove", "adda"], "Did you mean 'ada'?"),
         (["roster", "class.csv", "--remove", "ada"], "Only one at a time"),
