@@ -30,12 +30,12 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (42000, 28000),
-    "lines of tito/grading": (17000, 12000),
-    "lines of tito/learn": (7700, 5000),
-    "lines of tito/book": (2400, 2600),
-    "lines of tito/page": (1100, 1000),
-    "lines of tests": (61000, 46000),
+    "lines of tito": (42100, 28000),
+    "lines of tito/grading": (17100, 12000),
+    "lines of tito/learn": (7800, 5000),
+    "lines of tito/book": (2300, 2600),
+    "lines of tito/page": (1000, 1000),
+    "lines of tests": (61500, 46000),
     "functions over 40 lines": (6, 30),
     "functions over 6 parameters": (1, 15),
     "untyped functions": (0, 0),
