@@ -148,7 +148,7 @@ def pages(lesson, tmp_path_factory):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     with served(folder) as address:
-        yield f"{address}/{home}"
+        yield f"{address}{home}"
 
 
 @pytest.fixture(scope="module")
