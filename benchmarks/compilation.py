@@ -93,7 +93,7 @@ class Network:
 
         return self.model(nn, copy)
 
-    def library(self):
+    def eager(self):
         model, x, y = self.our_model(), Tensor(self.x), Tensor(self.y)
 
         def step():
@@ -160,7 +160,7 @@ class Transformer:
         self.weights, self.heads = gpts.first_weights(1024, 64, 128, 3), 4
         self.x, self.y = token_batch(8, 0)
 
-    def library(self, level="composed"):
+    def eager(self, level="composed"):
         model, loss_of = self.our_model(level)
 
         def step():
@@ -219,7 +219,7 @@ def in_c(program):
 def step_of(task, version):
     """A function that does one step of a workload."""
     if version in ("library", "fused"):
-        return task.library(*["all fused"] * (version == "fused"))
+        return task.eager(*["all fused"] * (version == "fused"))
     if version in ("NumPy", "C"):
         return task.program(in_numpy if version == "NumPy" else in_c)
     import torch

@@ -418,7 +418,9 @@ NUMBERS = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 @pytest.mark.slow
 def test_what_is_stored_is_what_is_drawn_now():
-    """`python book/drawings` writes it; a last digit may be another on another machine."""
+    """`python book/drawings` writes it. Kernels of BLAS round differently, so a last digit may be
+    one more or less on another processor: 8 % of the attention is 7 % there.
+    """
     program = runpy.run_path(str(REPOSITORY / "book" / "drawings" / "__main__.py"))
     for path, rows in program["described"]().items():
         stored = drawings.read(path.parent)
@@ -427,8 +429,11 @@ def test_what_is_stored_is_what_is_drawn_now():
             assert old | {"html": ""} == new | {"html": ""}
             texts = [row["html"] for row in (old, new)]
             assert len({NUMBERS.sub("#", text) for text in texts}) == 1, old["name"]
-            values = [[*map(float, NUMBERS.findall(text))] for text in texts]
-            assert np.allclose(*values, rtol=1e-2, atol=1e-3), old["name"]
+            for was, now in zip(*map(NUMBERS.findall, texts), strict=True):
+                unit = 10.0 ** -len(was.partition("e")[0].partition(".")[2])
+                apart = abs(float(was) - float(now))
+                most = 1.001 * max(unit, 0.001) + 0.01 * abs(float(was))
+                assert apart <= most, (old["name"], was, now)
 
 
 @pytest.mark.slow
