@@ -125,6 +125,16 @@ def test_the_examples_of_the_drawings_hold():
     assert tested.summarize() == (0, 1)
 
 
+def test_a_machine_that_cannot_download_python_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))  # no npm
+    with pytest.raises(MachineError, match="was not downloaded"):
+        in_browser.pyodide(tmp_path / "kept")
+    archive = tmp_path / "kept" / "pyodide-314.0.7.tgz"
+    archive.write_bytes(b"half")
+    with pytest.raises(MachineError, match="was not downloaded"):
+        in_browser.pyodide(tmp_path / "kept")
+
+
 # In Chromium, with Pyodide.
 
 
@@ -135,7 +145,7 @@ def pages(lesson, tmp_path_factory):
     try:
         tried = in_browser.contents(root, REPOSITORY / "book" / "_build" / "pyodide")
     except MachineError as error:
-        pytest.skip(f"the registry of npm cannot be reached: {error}")
+        pytest.skip(str(error))
     made = [SitePage("index", ""), *of_lesson(entry, {}, [])]
     made[0].parts.append(Part("prose", "# Index"))
     for page in made[1:]:

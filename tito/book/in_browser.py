@@ -13,8 +13,9 @@ import base64
 import hashlib
 import io
 import json
+import shutil
+import subprocess
 import tarfile
-import urllib.request
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ from tito.learn import workspace as learners_workspace
 from tito.lesson import cells
 from tito.lesson.course import DISTRIBUTION, Entry, Root, version
 
-PYODIDE = "https://registry.npmjs.org/pyodide/-/pyodide-314.0.7.tgz"
+PYODIDE = "pyodide", "314.0.7"  # a package of npm, and its version
 SHA512 = "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
 PARTS = (
     "pyodide.mjs",
@@ -102,22 +103,22 @@ def _programs(root: Root) -> Iterator[tuple[str, bytes]]:
 
 
 def pyodide(kept: Path) -> dict[str, bytes]:
-    """{name: content} of Pyodide's files, downloaded once. Raises MachineError."""
-    archive = kept / PYODIDE.rpartition("/")[2]
-    try:
-        data = archive.read_bytes() if archive.exists() else b""
-        if _sha512(data) != SHA512:
-            with urllib.request.urlopen(PYODIDE, timeout=60) as answer:
-                data = answer.read()
-    except OSError as error:
-        raise MachineError(
-            f"Python for the browser was not downloaded from {PYODIDE}: {error}",
-            "Try again with a connection; it is kept for the next build.",
-        ) from None
+    """{name: content} of Pyodide's files, which npm downloads once. Raises MachineError."""
+    name, number = PYODIDE
+    archive = kept / f"{name}-{number}.tgz"
+    if not archive.exists() or _sha512(archive.read_bytes()) != SHA512:
+        kept.mkdir(parents=True, exist_ok=True)
+        words = [shutil.which("npm") or "npm", "pack", f"{name}@{number}"]
+        try:
+            subprocess.run(words, cwd=kept, check=True, capture_output=True, timeout=120)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise MachineError(
+                f"Python for the browser, {name} {number}, was not downloaded: {error}",
+                "It needs npm and a connection, and is kept for the next build.",
+            ) from None
+    data = archive.read_bytes()
     if _sha512(data) != SHA512:
-        raise MachineError(f"{PYODIDE} is not the file that was expected.", "Try again later.")
-    if not archive.exists():
-        files.write(archive, data)
+        raise MachineError(f"{archive} is not the file that was expected.", "Delete it.")
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         members = {name: tar.extractfile(f"package/{name}") for name in PARTS}
         return {name: member.read() for name, member in members.items() if member}
