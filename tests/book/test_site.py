@@ -440,7 +440,9 @@ def test_every_lesson_that_was_run_has_three_pictures(site):
 
 def test_no_file_of_the_site_holds_a_solution_or_a_hidden_check(site):
     """Looked for in another way than the build does: whatever the file is, packed or not."""
-    paths = [path for path in site.folder.rglob("*") if path.is_file()]
+    # Pyodide's files are others' and checked by hash; WebAssembly holds phrases like "Returns None."
+    files = (path for path in site.folder.rglob("*") if path.is_file())
+    paths = [path for path in files if "pyodide" not in path.parts]
     lines = {}
     for path in paths:
         data = path.read_bytes()

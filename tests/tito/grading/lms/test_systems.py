@@ -102,7 +102,7 @@ def test_a_new_system_is_one_file_and_one_row(small_course, tmp_path):
     assert not done.returncode, done.stderr
     *helps, enrolled, graded, table, feedback = json.loads(done.stdout)
     for help_text, words in zip(
-        helps, ("Slate or Excel", "moodle, slate or ", "A zip for Slate: Return", "Slate's stamps")
+        helps, ("Slate or Excel", "moodle, slate, ", "A zip for Slate: Return", "Slate's stamps")
     ):
         assert words in re.sub(r"[\s│]+", " ", help_text)
     assert "2 learners from" in enrolled and "a list of Slate's" in enrolled
