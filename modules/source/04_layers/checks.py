@@ -433,6 +433,8 @@ def test_each_layer_takes_the_output_of_the_layer_before():
     case = "layers that add 3, square and subtract 1: their result for [[1, 2, -5]]"
     cause = "Each layer takes the output of the layer before it, in order"
     expect(out.data, [[15, 24, 3]], case, cause)
+    case = "the result of a second call of the same network"
+    expect(net(Tensor([[1.0, 2.0, -5.0]])).data, [[15, 24, 3]], case, "is a layer lost?")
     expect(Sequential()(Tensor([5.0])).data, [5], "the result of Sequential() for [5]")
     calls = []
     Sequential(lambda x: calls.append(1) or x, lambda x: calls.append(2) or x)(Tensor([5.0]))
