@@ -42,8 +42,8 @@ def draws_from_its_generator(init):
     rng = generator(17)
     first, second, again = drawn(rng), drawn(rng), drawn(generator(17))
     assert np.array_equal(first, again) and not np.array_equal(first, second), (
-        "rng may be a Generator: equal ones draw the same weights, and one draws new weights in "
-        "each call. Use the Generator itself: generator(rng) returns it"
+        "rng may be a Generator: equal ones draw the same weights, and one draws new weights "
+        "in each call. Use the Generator itself: generator(rng) returns it"
     )
     manual_seed(3)
     first, second = drawn(), drawn()
