@@ -87,6 +87,8 @@ def test_the_squared_error_is_recorded():
             "the prediction has requires_grad=True, but the loss does not: use Tensor "
             "operations"
         )
+    found = mse_loss(prediction, target, reduction="sum")
+    expect(found.data, 5, "(1 - 3)**2 + (2 - 2)**2 + (4 - 5)**2")
     plain = mse_loss(Tensor([1.0, 2.0]), Tensor([0.5, 0.0], requires_grad=True))
     assert not plain.requires_grad, (
         "only the target has requires_grad=True, and a target gets no gradient: use as_target"
