@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 47c0b97b475f9fb9
+# checksum: 118791f4728c0f65
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -40,7 +40,7 @@ def probabilities(counts, smoothing=1.0):
     returns    float64 array (V, V)
     """
     check_number("smoothing", smoothing, 0)
-    counts = np.asarray(counts) + float(smoothing)
+    counts = np.asarray(counts, "float64") + float(smoothing)
     return counts / counts.sum(axis=1, keepdims=True)
 
 

@@ -108,7 +108,7 @@ mean, var = x.data.mean(axes, keepdims=True), x.data.var(axes, keepdims=True)
 return Tensor((x.data - mean) / np.sqrt(var + eps))
 
 # %% normalized mistake x-normalized-in-place: Subtracts the mean from x itself.
-#> Make a new Tensor; do not write into x.data
+#> normalized changes its argument x
 variance = x.var(axes, keepdims=True)
 x.data -= x.data.mean(axes, keepdims=True)
 return x / (variance + eps).sqrt()

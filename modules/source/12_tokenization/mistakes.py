@@ -623,7 +623,7 @@ for i in (i for i, word in enumerate(words) if i in held):
 
 # %% best-pair mistake counts-emptied-by-the-search: Empties the counts in the search for the
 # highest one.
-#> the counts after best_pair should be
+#> best_pair changes its argument counts
 best = None
 while counts:
     pair, count = counts.popitem()

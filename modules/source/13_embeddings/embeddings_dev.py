@@ -150,7 +150,7 @@ def probabilities(counts, smoothing=1.0):
     """
     check_number("smoothing", smoothing, 0)
     ### BEGIN SOLUTION
-    counts = np.asarray(counts) + float(smoothing)
+    counts = np.asarray(counts, "float64") + float(smoothing)
     return counts / counts.sum(axis=1, keepdims=True)
     ### END SOLUTION
 

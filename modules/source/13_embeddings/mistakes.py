@@ -71,6 +71,11 @@ return counts / counts.sum(axis=1, keepdims=True)
 counts = np.asarray(counts) + float(smoothing)
 return (counts / counts.sum(axis=1, keepdims=True)).astype(np.float32)
 
+# %% probabilities mistake float32-counts-stay-float32: Keeps the dtype of float32 counts.
+#> should be float64
+counts = np.asarray(counts) + float(smoothing)
+return counts / counts.sum(axis=1, keepdims=True)
+
 # %% sample mistake argmax-called-sampling: Takes the most probable token instead of drawing
 # one.
 #> instead of taking the most probable one

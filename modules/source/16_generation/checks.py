@@ -140,16 +140,6 @@ def whole(settings, ids, seed):
     return np.array(random_gpt(settings, seed)(np.array(ids)).data)
 
 
-def changed(action, array, *given):
-    """Whether a call changes the array it is given, as an array or inside a Tensor."""
-    array = np.array(array)
-    tensor = Tensor(array)
-    action(array.copy(), *given)
-    before = tensor.data.copy()
-    action(tensor, *given)
-    return not np.array_equal(before, tensor.data)
-
-
 def draws(logits, seed, calls):
     """The tokens of several calls of `sample` with one generator."""
     rng = np.random.default_rng(seed)
@@ -238,10 +228,6 @@ def test_temperature_0_keeps_the_largest_logit():
         cause = "Only the largest logit of each row is kept, of equal ones the first; all "
         case = f"with_temperature({logits}, 0)"
         keeps(with_temperature(logits, 0), case, right, cause + "others become -inf")
-    for t in (0.5, 0):
-        assert not changed(with_temperature, [1.0, 2.0], t), (
-            "with_temperature changed the logits it was given: return new ones"
-        )
 
 
 # %% temperature hidden points=1
@@ -296,7 +282,7 @@ def test_exactly_k_of_equal_logits_are_kept():
 def test_k_may_be_larger_than_the_vocabulary():
     for k in (3, 4, 100):
         keeps(top_k([1.0, 2.0, 0.0], k), f"top_k([1.0, 2.0, 0.0], {k})", [1, 1, 1])
-    assert not changed(top_k, [1.0, 2.0, 0.0], 1), "top_k changed the logits it was given"
+    keeps(top_k(Tensor([1.0, 2.0, 0.0]), 1), "top_k(Tensor([1.0, 2.0, 0.0]), 1)", [0, 1, 0])
 
 
 # %% top-k hidden points=1
@@ -352,7 +338,7 @@ def test_tokens_stay_at_their_places():
 
 def test_p_may_be_1():
     keeps(top_p([1.0, 2.0, 0.0], 1.0), "top_p([1.0, 2.0, 0.0], 1.0)", [1, 1, 1])
-    assert not changed(top_p, [1.0, 2.0, 0.0], 0.5), "top_p changed the logits it was given"
+    keeps(top_p(Tensor([1.0, 2.0, 0.0]), 0.5), "top_p(Tensor([1.0, 2.0, 0.0]), 0.5)", [0, 1, 0])
 
 
 # %% top-p hidden points=1

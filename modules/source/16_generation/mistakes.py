@@ -97,7 +97,7 @@ order = np.argsort(logits.data)
 np.put_along_axis(out, order[..., :k], -np.inf, axis=-1)
 
 # %% top-k mistake top-k-in-place: Writes into the logits that it was given.
-#> top_k changed the logits it was given
+#> top_k changes its argument logits
 #- out = logits.data.copy()
 out = logits.data
 

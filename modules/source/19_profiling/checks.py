@@ -642,11 +642,8 @@ def test_seconds_of_no_runs_is_empty():
 # %% seconds hidden points=2
 def test_seconds_for_other_durations():
     for repeat, warmup in [(4, 2), (3, 3)]:
-        durations = [9.0, 7.0, 0.25, 0.5, 8.0, 1.5]
-        times, log = timed(durations, repeat=repeat, warmup=warmup)
-        case = f"seconds(f, repeat={repeat}, warmup={warmup})"
-        expect(times, durations[warmup:], case, near=1e-9)
-        equal(log, ["f"] * warmup + ["clock", "f", "clock"] * repeat, f"what {case} does")
+        times, log = timed([9.0, 7.0, 0.25, 0.5, 8.0, 1.5], repeat=repeat, warmup=warmup)
+        yield np.asarray(times, "float64"), log
 
 
 # %% median-interval points=10
@@ -808,13 +805,14 @@ def test_race_of_no_rounds():
 
 # %% race hidden points=2
 def test_race_of_one_and_of_four_functions():
-    times, calls, _ = raced({"only": [5, 1, 4]}, rounds=2)
-    expect(np.asarray(times["only"]), [1, 4], "the times of the only function", near=1e-9)
-    times, calls, _ = raced({name: [k, 2 * k, 3 * k] for k, name in enumerate("wxyz", 1)}, 2, 3)
-    for k, name in enumerate("wxyz", 1):
-        expect(np.asarray(times[name]), [2 * k, 3 * k], f"the times of {name}", near=1e-9)
-    firsts = [raced({name: [1.0] for name in "wxyz"}, 40, seed)[1][4::4] for seed in range(3)]
-    for first in firsts:
+    for durations, rounds in [
+        ({"only": [5, 1, 4]}, 2),
+        ({name: [k, 2 * k, 3 * k] for k, name in enumerate("wxyz", 1)}, 2),
+    ]:
+        times, _, _ = raced(durations, rounds)
+        yield [np.asarray(times[name], "float64") for name in durations]
+    for seed in range(3):
+        first = raced({name: [1.0] for name in "wxyz"}, 40, seed)[1][4::4]
         assert set(first) == set("wxyz"), f"{set('wxyz') - set(first)} is never the first"
 
 
@@ -1009,20 +1007,9 @@ def test_moving_numbers_takes_no_flops():
 
 # %% flops hidden points=4
 def test_other_counts():
-    expect(flops_of("matmul", (2, 9, 7), (7, 3)), 2 * 18 * 3 * 7, "a batch of two")
-    expect(flops_of("linear", (4, 6), (6, 2), (2,)), 96, "linear")
-    expect(flops_of("attention", (3, 7, 12)), 4 * 3 * 49 * 4, "attention")
-    expect(
-        flops_of("conv2d", (2, 3, 9, 7), (4, 3, 5, 2), stride=(2, 1), padding=(1, 0)),
-        2 * (2 * 4 * 4 * 6) * 30,
-        "a convolution",
-    )
-
-
-def test_the_sum_over_a_network():
-    """The multi-layer perceptron 64 -> 32 -> 10 on 359 rows."""
-    layers = [((359, 64), (64, 32)), ((359, 32), (32, 10))]
-    expect(sum(flops_of("matmul", *shapes) for shapes in layers), 1700224, "two layers")
+    yield flops_of("matmul", (2, 9, 7), (7, 3)), flops_of("linear", (4, 6), (6, 2), (2,))
+    yield flops_of("attention", (3, 7, 12))
+    yield flops_of("conv2d", (2, 3, 9, 7), (4, 3, 5, 2), stride=(2, 1), padding=(1, 0))
 
 
 # %% bytes points=5
@@ -1072,10 +1059,8 @@ def test_numbers_without_axes_count_as_one():
 
 # %% bytes hidden points=2
 def test_other_bytes():
-    expect(
-        bytes_of("matmul", (2, 9, 7), (7, 3), itemsize=2), 2 * (126 + 21 + 54), "two products"
-    )
-    expect(bytes_of("layer_norm", (6, 8), (8,), (8,)), 4 * 112, "a layer norm")
+    yield bytes_of("matmul", (2, 9, 7), (7, 3), itemsize=2)
+    yield bytes_of("layer_norm", (6, 8), (8,), (8,))
 
 
 # %% machine points=5
@@ -1149,9 +1134,7 @@ def test_what_is_timed_is_a_product_and_a_copy():
 # %% machine hidden points=2
 def test_another_machine():
     for step, n, megabytes, repeat in [(0.25, 10, 2, 4), (0.5, 7, 1, 3)]:
-        found, readings = measured_machine([0.0, step], n=n, megabytes=megabytes, repeat=repeat)
-        expect(found, [2 * n**3 / step, 2e6 * megabytes / step], "a machine", near=1e-9)
-        equal(readings, 4 * repeat, "readings of the clock")
+        yield measured_machine([0.0, step], n=n, megabytes=megabytes, repeat=repeat)
 
 
 # %% roofline points=5
@@ -1211,14 +1194,8 @@ def test_the_machine_decides():
 
 # %% roofline hidden points=2
 def test_a_matrix_product_on_two_machines():
-    flops, size = 2 * 100**3, 3 * 4 * 100**2
-    for speeds, wanted, limit in [
-        ((1e9, 1e9), 0.002, "arithmetic"),
-        ((1e12, 1e9), 0.00012, "memory"),
-    ]:
-        found = roofline_of(flops, size, *speeds)
-        expect(found[0], wanted, "the time", near=1e-9)
-        equal(found[1], limit, "the limit")
+    for speeds in [(1e9, 1e9), (1e12, 1e9)]:
+        yield roofline_of(2 * 100**3, 3 * 4 * 100**2, *speeds)
 
 
 # %% operations points=12
@@ -1319,13 +1296,8 @@ def test_a_gpt_has_the_flops_of_the_formula():
 
 def test_another_program():
     for shape, products in [((2, 3), 3), ((4, 5), 2)]:
-        found, size = profiled(other_program(shape, products)), shape[0] * shape[1]
-        wanted = [products, products**2, products * size, products * 8 * size]
-        expect(
-            found["mul"], wanted, f"{products} products of {size} numbers with 0-d", near=1e-9
-        )
-        expect(found["concatenate"][2:], [0, 32 * size], "concatenate")
-        assert found["exp"][0] == 1, "one exp"
+        found = profiled(other_program(shape, products))
+        yield found["mul"], found["concatenate"][2:], found["exp"][0]
 
 
 # %% modules points=8
@@ -1389,22 +1361,12 @@ def test_the_model_is_as_before():
 # %% modules hidden points=3
 def test_shared_and_repeated_modules():
     for sizes, times in [([3], 2), ([2, 2], 3)]:
-        wanted = []
-        for n in range(0, 2 * len(sizes), 2):
-            names = [(f"{n}", "matmul"), (f"{n}", "add"), (f"{n + 1}", "exp")]
-            wanted += [[path, name, times] for path, name in names]
-        equal(paths_of_repeated(sizes, times), wanted, f"layers called {times} times")
+        yield paths_of_repeated(sizes, times)
 
 
 def test_a_profile_without_a_model():
-    for calls in [
-        [["", "cos"], ["a", "exp"], ["", "sin"], ["a", "exp"]],
-        [["b.c", "tanh"]] * 3,
-    ]:
-        wanted = [
-            [*call, calls.count(call)] for n, call in enumerate(calls) if call not in calls[:n]
-        ]
-        equal(wrapped_without_a_model(calls), wanted, f"the rows of {calls}")
+    yield wrapped_without_a_model([["", "cos"], ["a", "exp"], ["", "sin"], ["a", "exp"]])
+    yield wrapped_without_a_model([["b.c", "tanh"]] * 3)
 
 
 # %% peak points=5
@@ -1511,17 +1473,10 @@ def test_without_a_graph_nothing_is_kept():
 
 # %% kept hidden points=3
 def test_the_graph_of_a_model():
-    """The input, and of each layer weights, bias, the product, the sum and its exp."""
     for sizes, rows in [((30, 20, 10), 50), ((8, 40), 7), ((5, 5, 5, 5), 3)]:
-        numbers = rows * sizes[0]
-        numbers += sum(n * m + m + 3 * rows * m for n, m in zip(sizes[:-1], sizes[1:]))
-        case = f"kept_bytes of layers of sizes {sizes} for {rows} rows"
-        equal(kept_by_layers(sizes, rows), 4 * numbers, case)
-
-
-def test_names_of_views_and_results():
-    for name, wanted in [("views of a result", ["exp"] * 3), ("exp", ["exp"] * 2)]:
-        equal(sorted(kept_by(name)[1]), wanted, f"the names of the arrays of {name}")
+        yield kept_by_layers(sizes, rows)
+    for name in ("views of a result", "exp"):
+        yield kept_by(name)[1]
 
 
 # %% amdahl points=5
@@ -1564,10 +1519,8 @@ def test_the_limits():
 # %% amdahl hidden points=2
 def test_two_parts_in_turn():
     """A part that becomes 2 and then 3 times as fast is 6 times as fast."""
-    share = 0.6
-    after = share / 2 / (1 - share + share / 2)
-    expect(amdahl(share, 2) * amdahl(after, 3), 2, "2 times, then 3 times", near=1e-9)
-    expect(amdahl(share, 6), 2, "6 times", near=1e-9)
+    after = 0.3 / 0.7
+    yield amdahl(0.6, 2) * amdahl(after, 3), amdahl(0.6, 6)
 
 
 # %% predict points=5
@@ -1612,10 +1565,4 @@ def test_the_measured_seconds_are_not_used_and_nothing_is_left():
 
 # %% predict hidden points=2
 def test_another_prediction():
-    expect(predicted(8, 3, 100.0, 1e9)[0], (2 * 3 * 64 + 24) / 100, "another model", near=1e-6)
-    expect(
-        predicted(8, 3, 1e9, 10.0)[0],
-        (4 * (24 + 64 + 24) + 4 * 48) / 10,
-        "in memory",
-        near=1e-6,
-    )
+    yield predicted(8, 3, 100.0, 1e9)[0], predicted(8, 3, 1e9, 10.0)[0]

@@ -332,7 +332,7 @@ return nibbles[1::2] | nibbles[0::2] << 4
 nibbles = np.append(q, [0] * (len(q) % 2)).astype(np.int8).view(np.uint8)
 
 # %% pack4 mistake pack4-changes-the-numbers-in-place: Changes the numbers that it was given.
-#> q was changed
+#> pack4 changes its argument q
 #- nibbles = np.append(q, [0] * (len(q) % 2)).astype(np.uint8) & 15
 q &= 15
 nibbles = np.append(q, [0] * (len(q) % 2)).astype(np.uint8)
@@ -1111,13 +1111,13 @@ scale = per_row(group_scales(w, bits), None, len(w))
 u, rest = inverse_factor(x), np.array(w, np.float64)
 
 # %% gptq mistake gptq-changes-the-weights-it-was-given: Changes the weights it was given.
-#> was changed by the call
+#> gptq changes its argument w
 #- u, rest = inverse_factor(x, damping), np.array(w, np.float64)
 u, rest = inverse_factor(x, damping), w
 
 # %% gptq mistake gptq-changes-float64-weights-in-place: Takes np.asarray for a copy, and
 # changes float64 weights.
-#> w (float64) was changed
+#> gptq changes its argument w
 #- u, rest = inverse_factor(x, damping), np.array(w, np.float64)
 u, rest = inverse_factor(x, damping), np.asarray(w, np.float64)
 
@@ -1533,7 +1533,7 @@ q = np.rint(x / scale)
 
 # %% fake-quantize mistake fake-quantize-writes-into-the-upstream-gradient: Writes into the
 # upstream gradient.
-#> g was changed
+#> fake_quantize_rule changes its argument g
 #- return g * ((q >= low) & (q <= high))
 g[(q < low) | (q > high)] = 0
 return g

@@ -82,7 +82,7 @@ mask = np.ones(w.size)
 order = np.argsort(np.abs(w))
 
 # %% magnitude mistake magnitude-writes-into-w: Replaces the numbers of w.
-#> w must not change
+#> prune_magnitude changes its argument w
 #- mask = np.ones(w.size, bool)
 w.flat[order[: round(amount * w.size)]] = 0
 mask = np.ones(w.size, bool)
