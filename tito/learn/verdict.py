@@ -5,6 +5,7 @@ course declares, each that earns points passed, and no demonstration of the less
 of the checks in the learner's file have no effect, because the course's copy runs (`runner.py`).
 """
 
+import linecache
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -33,6 +34,9 @@ LEFT_OUT = re.compile(
     r"Cell (\d+)(?:, | is left out: |, lines \d+ to \d+ are left out: )line (\d+)(?: is left out)?"
     r": (.*?): "
 )
+
+# A line that a message names: "line 12 of add", "lines [12, 15] of add".
+NAMED_LINES = re.compile(r"\blines? (\d+|\[[\d, ]+\]) of (\w+)\b")
 
 TestedModules = dict[str, tuple[Entry, cells.Source, ExportedModule]]
 
@@ -343,7 +347,8 @@ def _record(test: LessonTest, check: CheckOutcome, event: Event) -> None:
     check.seconds, check.unwritten = round(event["seconds"], 4), event.get("unwritten")
     is_earned = check.passed and check.exercise not in test.given_up
     check.points = check.max_points if is_earned else 0
-    check.where, check.arose = _where(test, event["frames"], check.exercise)
+    check.message, named = _in_chapter(test, check.message)
+    check.where, check.arose = _where(test, event["frames"] or named, check.exercise)
     if check.where and check.status == "error" and not event.get("missing"):
         check.message += _lower_place(test, event["frames"])
     places = (place_of(frame, test.modules, test.entry)[0] for frame in event.get("called", ()))
@@ -379,6 +384,25 @@ def _where(
         arose = name if own and name in exercises else arose
     best = max((rank for rank, _ in places), default=0)
     return next((place for rank, place in reversed(places) if rank == best), None), arose
+
+
+def _in_chapter(test: LessonTest, message: str) -> tuple[str, list[dict[str, Any]]]:
+    """A message in which "line 12 of add" is a line of the lesson's module, with the line of the
+    chapter instead; and these lines as frames. Other lines stay: those of a check's own `add`."""
+    path, frames = str(test.entry.module_path), list[dict[str, Any]]()
+
+    def renumber(found: re.Match[str]) -> str:
+        numbers = {}
+        for number in re.findall(r"\d+", found[1]):
+            frame = {"file": path, "line": int(number), "code": None}
+            cell, place = place_of(frame, test.modules, test.entry)
+            if not cell or not place or not re.search(rf"\bdef {found[2]}\b", cell.source):
+                return found[0]
+            numbers[number] = str(place.line)
+            frames.append(frame | {"code": linecache.getline(path, int(number)).strip()})
+        return re.sub(r"\d+", lambda number: numbers[number[0]], found[0])
+
+    return NAMED_LINES.sub(renumber, message), frames
 
 
 def _lower_place(test: LessonTest, frames: list[dict[str, Any]]) -> str:

@@ -278,6 +278,27 @@ def test_the_place_is_in_the_exercise_though_the_error_is_deeper(entry):
     assert where.code == "return _broken(x)"
 
 
+@pytest.mark.parametrize("words", ["line {}", "lines [{0}, {0}]"])
+def test_a_line_that_a_message_names_is_that_of_the_chapter(entry, words):
+    """The simulator of lesson 22 says which line of a kernel races."""
+    wrong = "import sys; raise AssertionError('{} of double'.format(sys._getframe().f_lineno))"
+    change(entry, "return twice", wrong.replace("{}", words))
+    lines = entry.script.read_text(encoding="utf-8").split("\n")
+    (number,) = [n for n, line in enumerate(lines, 1) if wrong[:12] in line]
+    check = verdict_on(entry).checks[0]
+    assert check.message == f"{words.format(number)} of double"
+    assert (check.where.line, check.where.code) == (number, lines[number - 1].strip())
+
+
+def test_an_error_that_a_check_explains_has_its_place(entry):
+    change(entry, "return twice", "return twice.missing")
+    before = "    assert double(2) == 4"
+    text = checks_of(entry).read_text(encoding="utf-8")
+    assert before in text, text
+    explained = "    try:\n        double(2)\n    except AttributeError:\n        assert False, 'no'"
+    checks_of(entry).write_text(text.replace(before, explained), encoding="utf-8")
+
+
 def test_a_parameter_that_is_none_is_named_and_no_return_suspected(entry):
     change(entry, "return double(x) + x", "return double(None) + x")
     message = verdict_on(entry).checks[2].message
