@@ -85,6 +85,9 @@ class Memory:
         raise self.launch.error(f"a kernel works with single elements: there is no {self.name}."
                                 f"{name}")  # fmt: skip
 
+    def __iter__(self):
+        raise self.launch.error(f"a kernel works with single elements, and not with {self.name}")
+
     def address(self, index):
         """The place of an element in memory: its index times the strides."""
         index = index if type(index) is tuple else (index,)

@@ -167,6 +167,9 @@ def describe_error(
     if isinstance(error, AssertionError):
         text = text or f"this should hold: {summaries[-1].line if summaries else ''}"
         own = bool(learners) and learners[-1][0] is frames[-1]
+        if not own and error.__context__:  # the error that a check explains
+            explained = describe_error(error.__context__, is_learners)["frames"]
+            return {"status": "failed", "message": cut(text), "frames": explained}
         return {"status": "failed", "message": cut(text), "frames": places if own else []}
     if exercise := unwritten_exercise(name, text):
         file = places[-1]["file"] if places else ""

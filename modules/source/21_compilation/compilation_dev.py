@@ -422,7 +422,9 @@ check("rewrite")
 # `reshape` to the shape that `x` already has, and `swapaxes` of the same two axes twice. Think
 # of what could go wrong: `x * np.ones((2, 3))` may have another shape than `x`, and `x * 1.0`
 # of integers another dtype. The rule may only return `x` if the step has its shape and
-# dtype. And `x * 0` is *not* always 0: it is nan where `x` is nan or infinite.
+# dtype. And `x * 0` is *not* always 0: it is nan where `x` is nan or infinite. Even `x + 0` is
+# not exactly `x`, because `-0.0 + 0` is `0.0`: `torch.compile` removes it nevertheless, while C
+# compilers keep it unless an option such as `-ffast-math` lets them ignore the sign of zero.
 #
 # **Task.** Write `fold` and `simplify`. `same_array(x, node)` is given.
 

@@ -46,6 +46,7 @@ import math
 import numpy as np
 
 from tinytorch.core.profiling import roofline
+from tinytorch.core.tensor import strides_of
 from tinytorch.gpu.fused import kernel_of  # lesson 21's groups as kernels
 from tinytorch.gpu.simulator import launch, shared
 from tinytorch.gpu.wgsl import Translator
@@ -846,8 +847,9 @@ print(f"attention: {report.transactions:,}, and {report.bank_conflicts:,} bank c
 # WGSL is stricter than Python, and poorer:
 #
 # - There are no matrices in the memory of a GPU, only a row of numbers. `address` computes the
-#   place of `a[i, j]` in an array of shape (4, 5) as the text `(i_ * 5 + j_)`. Lesson 02 called
-#   the factors *strides*. A name gets a `_`, because some names are words of WGSL.
+#   place of `a[i, j]` in an array of shape (4, 5) as the text `(i_ * 5 + j_)`. The factors are
+#   the *strides* of lesson 02, whose `strides_of` is imported. A name gets a `_`, because some
+#   names are words of WGSL.
 # - Every expression has a type, `f32`, `i32` or `bool`, and `1 + 0.5` is an error. `promote`
 #   writes `f32(1)`.
 # - There is no `0 <= i < n`. `compare` writes `((0 <= i_) && (i_ < 5))`.

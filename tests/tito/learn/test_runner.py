@@ -292,11 +292,16 @@ def test_a_line_that_a_message_names_is_that_of_the_chapter(entry, words):
 
 def test_an_error_that_a_check_explains_has_its_place(entry):
     change(entry, "return twice", "return twice.missing")
-    before = "    assert double(2) == 4"
-    text = checks_of(entry).read_text(encoding="utf-8")
-    assert before in text, text
-    explained = "    try:\n        double(2)\n    except AttributeError:\n        assert False, 'no'"
-    checks_of(entry).write_text(text.replace(before, explained), encoding="utf-8")
+    checks = entry.declared_path.with_name("checks.py")
+    text = checks.read_text(encoding="utf-8")
+    caught = (
+        "    try:\n        double(2)\n    except AttributeError:\n        assert False, 'is it?'\n"
+    )
+    text = text.replace("_is_four():\n", f"_is_four():\n{caught}", 1)
+    checks.write_text(text, encoding="utf-8")
+    check = verdict_on(course.open_root(entry.root.path).lesson("numbers")).checks[0]
+    assert (check.status, check.message) == ("failed", "is it?")
+    assert check.where.code == "return twice.missing"
 
 
 def test_a_parameter_that_is_none_is_named_and_no_return_suspected(entry):
