@@ -311,6 +311,7 @@ def attended(q, k, v, case):
             q, k, v, total_rescaled=False
         ),
         "Query i looks at the keys 0 to i only": attention_by_hand(q, k, v, causal=False),
+        "Only the last key counts: does `largest` become the new maximum?": v,
         "All keys have the same weight: is key number n of the tile keys[n, d]?": (
             attention_by_hand(0 * q, k, v)
         ),

@@ -194,6 +194,20 @@ def test_transactions_and_bank_conflicts_follow_the_addresses():
         assert (report.shared_reads, report.shared_writes, report.barriers) == (32, 1024, 1)
 
 
+def test_shared_ints_and_a_report_of_ints():
+    def halves(block, thread, out, tile=shared(4, dtype="int32")):
+        tile[thread.x] = thread.x
+        yield
+        out[thread.x] = tile[3 - thread.x] // 2
+
+    report = launch(halves, 1, 4, out := np.zeros(4, "int32"))
+    assert out.tolist() == [1, 1, 0, 0]
+    counts = {"threads": 4, "reads": 0, "writes": 4, "transactions": 1, "barriers": 1}
+    shared_counts = {"shared_reads": 4, "shared_writes": 4, "bank_conflicts": 0}
+    assert vars(report) == counts | shared_counts
+    assert {type(count) for count in vars(report).values()} == {int}
+
+
 def test_a_read_that_is_repeated_counts_each_time():
     def twice(block, thread, a, out):
         total = 0.0
