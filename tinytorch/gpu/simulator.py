@@ -286,8 +286,8 @@ class Launch:
                 f"{self.kernel.__name__}"
             )
         if len(lines) > 1:
-            places = f"{sorted(lines)} of {self.kernel.__name__}"
-            raise self.error(f"barrier divergence: threads wait in lines {places}")
+            places = [f"line {line} of {self.kernel.__name__}" for line in sorted(lines)]
+            raise self.error(f"barrier divergence: threads wait in {' and '.join(places)}")
 
     def race(self, element, other, write):
         user = (

@@ -35,9 +35,6 @@ LEFT_OUT = re.compile(
     r": (.*?): "
 )
 
-# A line that a message names: "line 12 of add", "lines [12, 15] of add".
-NAMED_LINES = re.compile(r"\blines? (\d+|\[[\d, ]+\]) of (\w+)\b")
-
 TestedModules = dict[str, tuple[Entry, cells.Source, ExportedModule]]
 
 
@@ -387,22 +384,19 @@ def _where(
 
 
 def _in_chapter(test: LessonTest, message: str) -> tuple[str, list[dict[str, Any]]]:
-    """A message in which "line 12 of add" is a line of the lesson's module, with the line of the
-    chapter instead; and these lines as frames. Other lines stay: those of a check's own `add`."""
+    """A message with the chapter's number in "line 12 of add"; and these lines as frames."""
     path, frames = str(test.entry.module_path), list[dict[str, Any]]()
 
     def renumber(found: re.Match[str]) -> str:
-        numbers = {}
-        for number in re.findall(r"\d+", found[1]):
-            frame = {"file": path, "line": int(number), "code": None}
-            cell, place = place_of(frame, test.modules, test.entry)
-            if not cell or not place or not re.search(rf"\bdef {found[2]}\b", cell.source):
-                return found[0]
-            numbers[number] = str(place.line)
-            frames.append(frame | {"code": linecache.getline(path, int(number)).strip()})
-        return re.sub(r"\d+", lambda number: numbers[number[0]], found[0])
+        code = linecache.getline(path, int(found[1])).strip()
+        frame = {"file": path, "line": int(found[1]), "code": code}
+        cell, place = place_of(frame, test.modules, test.entry)
+        if not cell or not place or f"def {found[2]}(" not in cell.source:  # a check's own `add`
+            return found[0]
+        frames.append(frame)
+        return f"line {place.line} of {found[2]}"
 
-    return NAMED_LINES.sub(renumber, message), frames
+    return re.sub(r"\bline (\d+) of (\w+)\b", renumber, message), frames
 
 
 def _lower_place(test: LessonTest, frames: list[dict[str, Any]]) -> str:

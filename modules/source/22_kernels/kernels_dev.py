@@ -589,7 +589,8 @@ check("online-softmax")
 # threads read the total from `tile[0]`, and then use the tile for the second sum. What must
 # happen between the two?
 #
-# **Task.** Write the three missing parts of `layer_norm`.
+# **Task.** Write the three missing parts of `layer_norm`: what each thread writes into the tile
+# for the first sum, then for the second sum, and at the end the row of `out`.
 
 # %% Layer norm exercise="layer-norm"
 #| export
@@ -857,7 +858,8 @@ print(f"attention: {report.transactions:,}, and {report.bank_conflicts:,} bank c
 #   are computed, also the one that is not needed; a read out of bounds then gives some element.
 #
 # `self.translate(node)` returns the pair (text, type) of any expression, `self.sign(op, node)`
-# the text of an operator, and `self.error(node, what)` an error that names the line.
+# the text of the operator `op` of a comparison `node`, and `self.error(node, what)` an error
+# that names the line.
 #
 # **Task.** Write the four methods.
 
@@ -889,8 +891,7 @@ class Compiler(Translator):
 
         index    list of nodes, one for each axis
         shape    tuple of ints, as many
-        returns  text: an expression for the index times the strides, in brackets if it has
-                 an operator
+        returns  text: an expression for the index times the strides
 
         An index that is a float: raises the error of `self.error(node, what)`, where `what`
         contains the text "whole number".

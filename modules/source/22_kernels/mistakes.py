@@ -1487,11 +1487,6 @@ return [text if kind == "f32" else f"f32({text})" for text, kind in parts]
 #- text = f"({text} * {n} + {part})" if text else part
 text = f"{text} * {n} + {part}" if text else part
 
-# %% compiler mistake address-outer-brackets: Writes brackets around the parts only.
-#> needs brackets around all of it
-#- text = f"({text} * {n} + {part})" if text else part
-text = f"{text} * {n} + {part}" if len(shape) == 2 and text else f"({text}) * {n} + {part}" if text else part
-
 # %% compiler mistake address-other-length: Multiplies by the length of the axis before.
 #> a step along an axis skips all elements
 #- for node, n in zip(index, shape):

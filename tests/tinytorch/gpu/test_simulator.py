@@ -102,7 +102,7 @@ def endless_barriers(block, thread, a):
         (reads_neighbour, 1, "race: this thread ", "thread (2, 0, 0)"),
         (between_blocks, 2, "race between blocks: a[0] is written in one block", "(1, 0, 0)"),
         (in_an_if, 1, "barrier divergence: this thread has ended", "thread (2, 0, 0)"),
-        (two_barriers, 1, "barrier divergence: threads wait in lines [", "block (0, 0, 0)"),
+        (two_barriers, 1, "barrier divergence: threads wait in line ", "block (0, 0, 0)"),
         (unwritten, 1, "tile[0] is read before a thread writes it", "thread (0, 0, 0)"),
         (float_index, 1, "the index 0.0 of a is not a whole number", "thread (0, 0, 0)"),
         (wrong_axes, 1, "a has 1 axis, and 2 indices are given", "thread (0, 0, 0)"),
