@@ -645,6 +645,8 @@ def groups_of(program):
     assert not missing, f"groups has no group for {', '.join(missing)}"
     shared = all(out[x] is out[node] for node in made.nodes for x in out[node])
     lists = {id(part): [names[x] for x in part] for part in out.values()}
+    twice = [part for part in lists.values() if len(set(part)) < len(part)]
+    assert not twice, f"a group has each Node once; yours has {', '.join(twice[0])}"
     return list(lists.values()), shared
 
 
@@ -1196,6 +1198,7 @@ def test_other_constants_stay():
         ("mul", [[2, 3], 0.0], "x * 0"),
         ("add", [[2, 3], 1.0], "x + 1"),
         ("sub", [[2, 3], 1.0], "x - 1"),
+        ("sub", [0.0, [2, 3]], "0 - x"),
         ("div", [1.0, [2, 3]], "1 / x"),
         ("mul", [[2], np.float32([1, 2])], "x * [1, 2]"),
         ("mul", [[2, 3], [2, 3]], "x * y"),
@@ -1555,6 +1558,7 @@ def test_a_program_is_used_again():
         "calls with batches of 32, 32, 7, 32 and 7 rows",
         {
             "unhashable": "the key has self.state() and the signature of each argument",
+            "program() missing": "apply takes each weight as an argument: *self.weights",
             "positional argument": "build takes one tuple or list: self.build(arguments)",
             "full grid": "apply takes each weight as an argument: *self.weights",
         },
@@ -1826,6 +1830,9 @@ def test_groups_of_a_diamond():
             "only steps of one level are in a group"
         ),
     )
+    steps = [["exp", ["a0"], {}], ["mul", ["t0", 2.0], {}], ["add", ["t0", "t1"], {}]]
+    program = ([[2, 3]], steps, ["t2"])
+    grouped(program, [["t0", "t1", "t2"]], "exp(x) + 2 exp(x)", "it is one group")
 
 
 def test_other_shapes_have_other_loops():
@@ -2284,6 +2291,14 @@ def test_reductions_over_each_axis():
                 "before the loops that add"
             ),
         )
+
+
+def test_totals_are_set_once():
+    program = ([[2, 3]], [["sum", ["a0"], {"axis": 1}]], ["t0"])
+    lines = result_of(lambda: loops_of(program), "the loops for the sum of (2, 3) over axis 1")
+    found = sum(line.strip().startswith("for ") for line in lines)
+    case = "the number of loops for the sum of (2, 3) over axis 1"
+    equal(found, 3, case, "one to set the 2 totals, and two to add: see self.kept_axes")
 
 
 def test_a_maximum_begins_at_minus_infinity():

@@ -601,6 +601,11 @@ if same_array(a, node) and not isinstance(b, Node) and np.any(b == neutral):
 #- neutral = {np.add: 0, np.multiply: 1}.get(node.op)
 neutral = {np.add: 1, np.multiply: 1}.get(node.op)
 
+# %% simplify mistake simplify-zero-minus-x: Removes the 0 of a difference on either side.
+#> x is not the result
+#- neutral = {np.add: 0, np.multiply: 1}.get(node.op)
+neutral = {np.add: 0, np.multiply: 1, np.subtract: 0}.get(node.op)
+
 # %% simplify mistake simplify-one-over-x: Removes the 1 of a division on either side.
 #> x is not the result
 #- neutral = {np.add: 0, np.multiply: 1}.get(node.op)
@@ -1232,8 +1237,21 @@ for node in program.nodes:
     lists.setdefault(level[node], []).append(node)
 return {node: lists[level[node]] for node in program.nodes}
 
+# %% groups mistake groups-node-twice: Joins two steps that are in one group already.
+#> a group has each Node once
+#- for x in only_nodes(node.inputs):
+#-     if joins(x, node) and level[x] == level[node] and group[x] is not group[node]:
+#-         group[x].extend(group[node])
+#-         for member in group[node]:
+#-             group[member] = group[x]
+for x in only_nodes(node.inputs):
+    if joins(x, node) and level[x] == level[node]:
+        both = group[x] + group[node]
+        for member in both:
+            group[member] = both
+
 # %% groups mistake groups-joined-twice: Joins the group of an input that is used twice, twice.
-#> is once in the list
+#> a group has each Node once
 #- for x in only_nodes(node.inputs):
 #-     if joins(x, node) and level[x] == level[node] and group[x] is not group[node]:
 #-         group[x].extend(group[node])
@@ -1715,6 +1733,11 @@ return start + [line for step in body for line in self.loops(shape, [step])]
 #> has no place in memory
 #- values = [self.read(x, shape, group) for x in node.inputs]
 values = [self.read(x, shape) for x in node.inputs]
+
+# %% nest mistake nest-totals-set-again: Sets the totals in loops over all axes.
+#> one to set the 2 totals
+#- start += self.loops(node.inputs[0].shape, [begin], self.kept_axes(node))
+start += self.loops(node.inputs[0].shape, [begin])
 
 # %% nest mistake nest-no-loops: Returns the lines without loops.
 #> the number of loops
