@@ -233,6 +233,22 @@ def test_a_trace_has_arguments_outputs_and_steps_without_dead_code():
     assert np.array_equal(out[0], 2 * floats(2, 3, seed=1)) and np.array_equal(out[2], range(4))
 
 
+def test_what_a_traced_function_gets_and_returns():
+    given = []
+
+    def f(x, ids):
+        given.append((type(x), isinstance(ids, np.ndarray)))
+        return x.sum()
+
+    program = trace(f, floats(2, 3), ints(5, 4))
+    assert set(given) == {(Tensor, True)} and [x.shape for x in program.outputs] == [()]
+    assert issubclass(NotTraceable, TypeError)
+    w = Tensor(floats(3), requires_grad=True)
+    loss, gradient = value_and_gradients(lambda x: (w * w * x).sum(), [w])(Tensor(floats(3)))
+    assert np.allclose(np.asarray(loss), (floats(3) ** 3).sum())
+    assert np.allclose(np.asarray(gradient), 2 * floats(3) ** 2)
+
+
 def test_a_program_prints_a_line_for_each_step():
     lines = str(trace(gelu, floats(4, 8))).split("\n")
     assert lines[0] == "program a: float32[4,8]" and lines[-1] == "    return j"

@@ -1,5 +1,5 @@
 # From modules/source/22_kernels/kernels_dev.py by `tito export`, docstrings shortened; edit that file.
-# checksum: 15bccf6215cd5ae6
+# checksum: 5da9cc0d1f6a50ac
 """Kernels: What a GPU does with ten thousand threads: blocks, barriers, tiles and WGSL."""
 
 import math
@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from tinytorch.core.profiling import roofline
+from tinytorch.core.tensor import strides_of
 from tinytorch.gpu.fused import kernel_of
 from tinytorch.gpu.simulator import launch, shared
 from tinytorch.gpu.wgsl import Translator

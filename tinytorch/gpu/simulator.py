@@ -85,12 +85,17 @@ class Memory:
         raise self.launch.error(f"a kernel works with single elements: there is no {self.name}."
                                 f"{name}")  # fmt: skip
 
+    def __iter__(self):
+        raise self.launch.error(f"a kernel works with single elements, and not with {self.name}")
+
     def address(self, index):
         """The place of an element in memory: its index times the strides."""
         index = index if type(index) is tuple else (index,)
         if len(index) != len(self.shape):
+            axes, given = len(self.shape), len(index)
             raise self.launch.error(
-                f"{self.name} has {len(self.shape)} axes, and {len(index)} indices are given"
+                f"{self.name} has {axes} {'axis' if axes == 1 else 'axes'}, and {given} "
+                f"{'index is' if given == 1 else 'indices are'} given"
             )
         address = 0
         for i, n in zip(index, self.shape):
@@ -178,7 +183,8 @@ class Launch:
     """A kernel, and what its threads do now."""
 
     def __init__(self, kernel, block_shape, arguments):
-        self.kernel, self.block_shape = kernel, block_shape
+        # The function itself: `tito test` watches functions through a wrapper with other lines.
+        self.kernel, self.block_shape = inspect.unwrap(kernel), block_shape
         self.counts, self.expressions = Counter(), Expressions()
         parameters = list(inspect.signature(kernel).parameters.values())[2:]
         self.shared = {p.name: p.default for p in parameters if isinstance(p.default, shared)}
@@ -191,7 +197,7 @@ class Launch:
             self.memories[id(x)][1] if isinstance(x, np.ndarray) else x for x in arguments
         ]
         self.arrays = [memory for _, memory in self.memories.values()]
-        self.is_watched, self.has_empty_loop = find_loops(kernel.__code__)
+        self.is_watched, self.has_empty_loop = find_loops(self.kernel.__code__)
 
     def coordinates(self, thread):
         """The place in its block of the thread with this number: x moves first."""
@@ -276,10 +282,12 @@ class Launch:
             self.thread = ended[0]
             raise self.error(
                 "barrier divergence: this thread has ended, and thread "
-                f"{tuple(self.coordinates(min(waiting)))} waits in line {min(lines)}"
+                f"{tuple(self.coordinates(min(waiting)))} waits in line {min(lines)} of "
+                f"{self.kernel.__name__}"
             )
         if len(lines) > 1:
-            raise self.error(f"barrier divergence: threads wait in lines {sorted(lines)}")
+            places = [f"line {line} of {self.kernel.__name__}" for line in sorted(lines)]
+            raise self.error(f"barrier divergence: threads wait in {' and '.join(places)}")
 
     def race(self, element, other, write):
         user = (

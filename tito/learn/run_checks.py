@@ -166,8 +166,10 @@ def describe_error(
     name, text = type(error).__name__, str(error)
     if isinstance(error, AssertionError):
         text = text or f"this should hold: {summaries[-1].line if summaries else ''}"
-        own = bool(learners) and learners[-1][0] is frames[-1]
-        return {"status": "failed", "message": cut(text), "frames": places if own else []}
+        if not learners or learners[-1][0] is not frames[-1]:
+            inner = error.__context__  # the error that a check explains
+            places = describe_error(inner, is_learners)["frames"] if inner else []
+        return {"status": "failed", "message": cut(text), "frames": places}
     if exercise := unwritten_exercise(name, text):
         file = places[-1]["file"] if places else ""
         unwritten = {"unwritten": exercise, "file": file}

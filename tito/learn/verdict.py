@@ -5,6 +5,7 @@ course declares, each that earns points passed, and no demonstration of the less
 of the checks in the learner's file have no effect, because the course's copy runs (`runner.py`).
 """
 
+import linecache
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -343,7 +344,8 @@ def _record(test: LessonTest, check: CheckOutcome, event: Event) -> None:
     check.seconds, check.unwritten = round(event["seconds"], 4), event.get("unwritten")
     is_earned = check.passed and check.exercise not in test.given_up
     check.points = check.max_points if is_earned else 0
-    check.where, check.arose = _where(test, event["frames"], check.exercise)
+    check.message, named = _in_chapter(test, check.message)
+    check.where, check.arose = _where(test, event["frames"] or named, check.exercise)
     if check.where and check.status == "error" and not event.get("missing"):
         check.message += _lower_place(test, event["frames"])
     places = (place_of(frame, test.modules, test.entry)[0] for frame in event.get("called", ()))
@@ -379,6 +381,22 @@ def _where(
         arose = name if own and name in exercises else arose
     best = max((rank for rank, _ in places), default=0)
     return next((place for rank, place in reversed(places) if rank == best), None), arose
+
+
+def _in_chapter(test: LessonTest, message: str) -> tuple[str, list[dict[str, Any]]]:
+    """A message with the chapter's number in "line 12 of add"; and these lines as frames."""
+    path, frames = str(test.entry.module_path), list[dict[str, Any]]()
+
+    def renumber(found: re.Match[str]) -> str:
+        code = linecache.getline(path, int(found[1])).strip()
+        frame = {"file": path, "line": int(found[1]), "code": code}
+        cell, place = place_of(frame, test.modules, test.entry)
+        if not cell or not place or f"def {found[2]}(" not in cell.source:  # a check's own `add`
+            return found[0]
+        frames.append(frame)
+        return f"line {place.line} of {found[2]}"
+
+    return re.sub(r"\bline (\d+) of (\w+)\b", renumber, message), frames
 
 
 def _lower_place(test: LessonTest, frames: list[dict[str, Any]]) -> str:

@@ -422,9 +422,12 @@ check("rewrite")
 # `reshape` to the shape that `x` already has, and `swapaxes` of the same two axes twice. Think
 # of what could go wrong: `x * np.ones((2, 3))` may have another shape than `x`, and `x * 1.0`
 # of integers another dtype. The rule may only return `x` if the step has its shape and
-# dtype. And `x * 0` is *not* always 0: it is nan where `x` is nan or infinite.
+# dtype. And `x * 0` is *not* always 0: it is nan where `x` is nan or infinite. Even `x + 0` is
+# not exactly `x`, because `-0.0 + 0` is `0.0`: `torch.compile` removes it nevertheless, while C
+# compilers keep it unless an option such as `-ffast-math` makes the sign of zero unimportant.
 #
-# **Task.** Write `fold` and `simplify`. `same_array(x, node)` is given.
+# **Task.** Write `fold` and `simplify`. `same_array(x, node)`, which is given, says whether `x`
+# is a Node of the shape and dtype of `node`.
 
 # %% Folding and simplification exercise="simplify"
 #| export
@@ -482,7 +485,7 @@ check("simplify")
 #
 # Constants need care: `1 == 1.0 == True` in Python, although they give results of different
 # dtypes. `key_of`, which is given, makes a key for a dict from constants, arrays, tuples and
-# dicts; keys are equal only for equal constants of one type. The key of a Node is the Node.
+# dicts; keys are equal only for equal constants of one type. Nodes and operations are keys.
 #
 # **Task.** Write `share`, with `rewrite`.
 
@@ -535,7 +538,7 @@ print(len(joint.nodes), "steps, and after the passes", len(optimized(joint).node
 # on these numbers or on chance, and the function is refused.
 #
 # **Task.** Write `same`. The Nodes of two programs differ, so describe each program by plain
-# values: count arguments and steps, and write its number for an input that is a Node.
+# values: number its arguments and steps, and put this number where an input is a Node.
 
 # %% Comparing programs exercise="same"
 #| export
@@ -583,7 +586,7 @@ check("same")
 #
 # **Task.** Write `signature`, and the last lines of `__call__`. `self.build(arguments)` makes
 # an operation. Call it by `apply(operation, *self.weights, arrays=arrays, saved={})`. The list
-# `arrays` has the arguments that are arrays, and after them the arrays of `self.others`.
+# `arrays` has the arguments that are arrays, then the `data` of the Tensors in `self.others`.
 
 # %% The cache of programs exercise="cache"
 #| export
@@ -766,8 +769,9 @@ def groups(program):
     """The group of each step.
 
     returns  {Node: list of the Nodes of its group}. A step and its input are in one group if
-             the step joins the input and both have the same level; groups that share a step
-             are one. All Nodes of a group have the same list, one object with each Node once
+             the step joins the input and both have the same level; a step that joins two
+             groups makes them one. All Nodes of a group have the same list, one object with
+             each Node once
 
     >>> a = Node(None, example=np.ones((2, 3)))
     >>> b = step(np.exp, a)
@@ -975,7 +979,7 @@ def layout_of(program):
     """The Layout of a program.
 
     .order   list of the groups (lists of Nodes), each after the groups that it needs
-    .array   {Node: the Node whose memory it uses}: itself, or of a view the Node behind it
+    .array   {Node: the Node whose memory it uses}: itself; for a view, the Node that it views
     .stored  list of the Nodes whose results must be kept in memory, because another group reads
              them. Arguments, and results that are written into an output, are not in it
     """
@@ -1046,11 +1050,12 @@ print(f"{len(program.nodes)} results have {single:,} bytes; {len(offsets)} of th
 # | `self.loops(shape, lines)` | a list: the lines inside one loop for each axis |
 # | `self.loops(shape, lines, axes)` | the same, only for these axes |
 #
-# A reduction needs two things: a line in the loops that adds to its total, and, *before* these
-# loops, lines that set all totals to their first value, `START[node.op]`. These are in loops
-# over the axes that it keeps, `self.kept_axes(node)`. Compare its `op` by `==`, not by `is`:
-# each `np.maximum.reduce` is a new object. `self.stored` has the outputs as well, so that an
-# elementwise step in it is written to memory, whether another group or the caller reads it.
+# A group has elementwise steps, for which the imported `is_elementwise(node)` is true, and
+# reductions. A reduction needs two things: a line in the loops that adds to its total, and,
+# *before* these loops, lines that set all totals to their first value, `START[node.op]`. These
+# are in loops over the axes that it keeps, `self.kept_axes(node)`. Compare its `op` by `==`,
+# not by `is`: each `np.maximum.reduce` is a new object. `self.stored` has the outputs as well,
+# so that an elementwise step in it is written to memory, also when only the caller reads it.
 #
 # **Task.** Write `nest`. A wrong index in Python is an IndexError; in C it would kill the
 # process. So the checks run the loops in Python.

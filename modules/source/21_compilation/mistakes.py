@@ -237,6 +237,13 @@ if False:
 if target.base is not None:
     raise NotTraceable("a result is to be written into a view")
 
+# %% traced mistake traced-writes-into-self: Writes into the array whose method was called.
+#> the array in `out` changes
+#- target.node = result.astype(target.dtype).node
+#- return target
+self.node = result.astype(self.dtype).node
+return self
+
 # %% traced mistake traced-plain-array-in-out: Writes into an array that is not traced.
 #> the array in `out` has no Node
 #- if not isinstance(target, Traced):
@@ -365,6 +372,14 @@ for node in program.nodes:
     if unused:
         lines.append(f"del {', '.join(unused)}")
 lines.append(f"return [{', '.join(map(text, program.outputs))}]")
+
+# %% straight mistake straight-compares-constants: Looks for a Node among the outputs by `in`.
+#> compares an array number by number
+#- last = {x: node for node in program.nodes for x in only_nodes(node.inputs)}
+#- for x in [*program.arguments, *only_nodes(program.outputs)]:
+#-     last.pop(x, None)
+last = {x: node for node in program.nodes for x in only_nodes(node.inputs)}
+last = {x: n for x, n in last.items() if x not in program.outputs and x not in program.arguments}
 
 # %% straight mistake straight-options-as-they-are: Writes an option by str, not by text.
 #> write it by text(value)
@@ -586,6 +601,11 @@ if same_array(a, node) and not isinstance(b, Node) and np.any(b == neutral):
 #- neutral = {np.add: 0, np.multiply: 1}.get(node.op)
 neutral = {np.add: 1, np.multiply: 1}.get(node.op)
 
+# %% simplify mistake simplify-zero-minus-x: Removes the 0 of a difference on either side.
+#> x is not the result
+#- neutral = {np.add: 0, np.multiply: 1}.get(node.op)
+neutral = {np.add: 0, np.multiply: 1, np.subtract: 0}.get(node.op)
+
 # %% simplify mistake simplify-one-over-x: Removes the 1 of a division on either side.
 #> x is not the result
 #- neutral = {np.add: 0, np.multiply: 1}.get(node.op)
@@ -603,6 +623,13 @@ if node.op is np.reshape:
 #- if x.op is np.swapaxes and x.options == node.options:
 #-     return x.inputs[0]
 if x.op is np.swapaxes:
+    return x.inputs[0]
+
+# %% simplify mistake simplify-other-axes-of-equal-length: Compares only the shape after two swaps.
+#> these are other axes
+#- if x.op is np.swapaxes and x.options == node.options:
+#-     return x.inputs[0]
+if x.op is np.swapaxes and same_array(x.inputs[0], node):
     return x.inputs[0]
 
 # %% simplify mistake simplify-one-swap: Removes a single swap.
@@ -1210,8 +1237,21 @@ for node in program.nodes:
     lists.setdefault(level[node], []).append(node)
 return {node: lists[level[node]] for node in program.nodes}
 
+# %% groups mistake groups-node-twice: Joins two steps that are in one group already.
+#> a group has each Node once
+#- for x in only_nodes(node.inputs):
+#-     if joins(x, node) and level[x] == level[node] and group[x] is not group[node]:
+#-         group[x].extend(group[node])
+#-         for member in group[node]:
+#-             group[member] = group[x]
+for x in only_nodes(node.inputs):
+    if joins(x, node) and level[x] == level[node]:
+        both = group[x] + group[node]
+        for member in both:
+            group[member] = both
+
 # %% groups mistake groups-joined-twice: Joins the group of an input that is used twice, twice.
-#> is once in the list
+#> a group has each Node once
 #- for x in only_nodes(node.inputs):
 #-     if joins(x, node) and level[x] == level[node] and group[x] is not group[node]:
 #-         group[x].extend(group[node])
@@ -1309,6 +1349,16 @@ if node.op is np.reshape:
 #-     return strides_of(node.shape)
 if node.op is np.reshape and strides == strides_of(x.shape):
     return strides
+
+# %% view-strides mistake strides-as-a-list: Returns a list.
+#> should be a tuple
+#- return tuple(swapped)
+return swapped
+
+# %% view-strides mistake strides-by-the-option: Takes a shape with -1 for the new shape.
+#> -1 is 6
+#- return strides_of(node.shape)
+return strides_of(node.options["shape"])
 
 # %% view-strides mistake strides-of-all-steps: Takes every step for a view.
 #> exp computes new numbers
@@ -1543,6 +1593,11 @@ for x in only_nodes(program.outputs):
 #- offsets, size = plan([(4 * x.example.size, time[x], last[x]) for x in layout.stored])
 offsets, size = plan([(x.example.size, time[x], last[x]) for x in layout.stored])
 
+# %% arena mistake arena-bytes-of-the-example: Takes the bytes of the example, also of a condition.
+#> not nbytes
+#- offsets, size = plan([(4 * x.example.size, time[x], last[x]) for x in layout.stored])
+offsets, size = plan([(x.example.nbytes, time[x], last[x]) for x in layout.stored])
+
 # %% arena mistake arena-all-alive: Lets each array live to the end.
 #> they can share a place
 #- offsets, size = plan([(4 * x.example.size, time[x], last[x]) for x in layout.stored])
@@ -1678,6 +1733,11 @@ return start + [line for step in body for line in self.loops(shape, [step])]
 #> has no place in memory
 #- values = [self.read(x, shape, group) for x in node.inputs]
 values = [self.read(x, shape) for x in node.inputs]
+
+# %% nest mistake nest-totals-set-again: Sets the totals in loops over all axes.
+#> one to set the 2 totals
+#- start += self.loops(node.inputs[0].shape, [begin], self.kept_axes(node))
+start += self.loops(node.inputs[0].shape, [begin])
 
 # %% nest mistake nest-no-loops: Returns the lines without loops.
 #> the number of loops

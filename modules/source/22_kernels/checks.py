@@ -146,8 +146,9 @@ def transposed(n, m, case=""):
     elif n == m:
         wrong = {"The rows of the tile are still rows": a}
     likely = TILES | {
-        "is read before": f"{TILES['is read before']}; and the second part reads only what "
-        "belongs to `out`: its conditions have rows and columns of `out`"
+        "is read before": "does a `yield` come before the first read? Do the threads write all "
+        "32 rows of the tile, 4 each? And the second part reads only what belongs to `out`: "
+        "its conditions have rows and columns of `out`"
     }
     return run_kernel(transpose, grid, (32, 8), [a], a.T, case, likely, wrong)
 
@@ -193,6 +194,10 @@ def softmaxed(a, case):
         "That is the power, not yet divided by the sum": np.exp(
             a.astype("float64") - a.max(1, keepdims=True)
         ),
+        "In the last loop, too, subtract the maximum from the score": np.exp(
+            np.minimum(a, 700.0)
+        )
+        / np.exp(a.astype("float64") - a.max(1, keepdims=True)).sum(1, keepdims=True),
         "Add the power relative to the new maximum, not to the old one": online(
             a,
             lambda before, now: math.exp(max(before - now, -700)),
@@ -274,6 +279,9 @@ def multiplied(n, k, m):
         @ b[: k // 16 * 16]
         if k % 16
         else np.zeros(0),
+        "The products are left[y, n] * right[n, x]": a @ b.T
+        if n == k == m == 16
+        else np.zeros(0),
         "That is an elementwise product of the tiles": a * b if n == k == m else np.zeros(0),
     }
     grid = -(-m // 16), -(-n // 16)
@@ -285,7 +293,8 @@ KEYS = {
     "so at min(32, i - start + 1) keys of the tile that begins with `start`",
     "math range error": "exp(-large) is 0, and exp(large) is infinite: which maximum is "
     "subtracted from which?",
-    "division by zero": "`total` is 0 at the end: add the power of each score",
+    "division by zero": "`total` is 0 at the end: add the power of each score, also of the key "
+    "with the number of the query: min(32, i - start + 1) keys of a tile",
     "is outside": "a tile has 32 keys, with the numbers 0 to 31 in the tile",
     "index out of range": "a query and a value have HEAD numbers",
     "divergence": "keep the `yield` lines where they are",
@@ -302,6 +311,10 @@ def attended(q, k, v, case):
             q, k, v, total_rescaled=False
         ),
         "Query i looks at the keys 0 to i only": attention_by_hand(q, k, v, causal=False),
+        "Only the last key counts: does `largest` become the new maximum?": v,
+        "All keys have the same weight: is key number n of the tile keys[n, d]?": (
+            attention_by_hand(0 * q, k, v)
+        ),
         "The scores are scaled already: query is divided by sqrt(HEAD)": attention_by_hand(
             q / 4, k, v
         ),
@@ -623,9 +636,9 @@ def test_add_row_of_other_shapes():
 def test_transactions_are_the_pieces_of_128_bytes():
     cases = [
         ("32 floats side by side", range(32), 1),
+        ("every second float", range(0, 64, 2), 2),
         ("32 floats side by side, from place 1 on", range(1, 33), 2),
         ("32 floats side by side, from place 992 on", range(992, 1024), 1),
-        ("every second float", range(0, 64, 2), 2),
         ("a column of a matrix with 64 columns", range(0, 2048, 64), 32),
         ("the same float in all threads", [7] * 32, 1),
         ("32 floats in reverse order", range(31, -1, -1), 1),
@@ -637,6 +650,11 @@ def test_transactions_are_the_pieces_of_128_bytes():
             "All threads in one piece are one transaction": len(addresses),
             "Pieces in between, without an address, do not move": max(addresses) // 32
             - min(addresses) // 32
+            + 1,
+            "Pieces begin at multiples of 128 bytes, not at the first address": (
+                max(addresses) - min(addresses)
+            )
+            // 32
             + 1,
             "Places are counted in elements: multiply by itemsize": len(
                 {a // 128 for a in addresses}
@@ -1119,9 +1137,9 @@ def test_expressions_inside_each_other():
 # %% predicted points=2
 def test_a_prediction_is_a_roofline():
     cases = [
+        (1, (1.0, 256.0), [0], 0.5, "memory"),
         (100, (1000.0, 12800.0), [500], 1.0, "memory"),
         (100, (1000.0, 12800.0), [4000], 4.0, "arithmetic"),
-        (1, (1.0, 256.0), [0], 0.5, "memory"),
         (0, (2.0, 1.0), [3], 1.5, "arithmetic"),
     ]
     for count, machine, flops, wanted, limit in cases:
@@ -1129,7 +1147,13 @@ def test_a_prediction_is_a_roofline():
         likely = {"has no attribute": "call roofline(flops, bytes, machine)"}
         seconds, found = result_of(lambda: prediction(count, machine, flops), case, likely)
         causes = {
-            "A transaction moves 128 bytes": count / machine[1],
+            "A transaction moves 128 bytes": max(flops[0] / machine[0], count / machine[1]),
+            "A transaction moves 128 bytes, whether its numbers are used or not": max(
+                flops[0] / machine[0], 4 * 16 / machine[1]
+            ),
+            "The order is roofline(flops, bytes, machine)": max(
+                128 * count / machine[0], flops[0] / machine[1]
+            ),
             "The larger of both times counts, not their sum": flops[0] / machine[0]
             + 128 * count / machine[1],
             "The larger of both times counts": min(

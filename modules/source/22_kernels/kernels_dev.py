@@ -46,6 +46,7 @@ import math
 import numpy as np
 
 from tinytorch.core.profiling import roofline
+from tinytorch.core.tensor import strides_of
 from tinytorch.gpu.fused import kernel_of  # lesson 21's groups as kernels
 from tinytorch.gpu.simulator import launch, shared
 from tinytorch.gpu.wgsl import Translator
@@ -588,7 +589,8 @@ check("online-softmax")
 # threads read the total from `tile[0]`, and then use the tile for the second sum. What must
 # happen between the two?
 #
-# **Task.** Write the three missing parts of `layer_norm`.
+# **Task.** Write the three missing parts of `layer_norm`: what each thread writes into the tile
+# for the first sum, then for the second sum, and at the end the row of `out`.
 
 # %% Layer norm exercise="layer-norm"
 #| export
@@ -846,8 +848,9 @@ print(f"attention: {report.transactions:,}, and {report.bank_conflicts:,} bank c
 # WGSL is stricter than Python, and poorer:
 #
 # - There are no matrices in the memory of a GPU, only a row of numbers. `address` computes the
-#   place of `a[i, j]` in an array of shape (4, 5) as the text `(i_ * 5 + j_)`. Lesson 02 called
-#   the factors *strides*. A name gets a `_`, because some names are words of WGSL.
+#   place of `a[i, j]` in an array of shape (4, 5) as the text `(i_ * 5 + j_)`. The factors are
+#   the *strides* of lesson 02, whose `strides_of` is imported. A name gets a `_`, because some
+#   names are words of WGSL.
 # - Every expression has a type, `f32`, `i32` or `bool`, and `1 + 0.5` is an error. `promote`
 #   writes `f32(1)`.
 # - There is no `0 <= i < n`. `compare` writes `((0 <= i_) && (i_ < 5))`.
@@ -855,7 +858,8 @@ print(f"attention: {report.transactions:,}, and {report.bank_conflicts:,} bank c
 #   are computed, also the one that is not needed; a read out of bounds then gives some element.
 #
 # `self.translate(node)` returns the pair (text, type) of any expression, `self.sign(op, node)`
-# the text of an operator, and `self.error(node, what)` an error that names the line.
+# the text of the operator `op` of a comparison `node`, and `self.error(node, what)` an error
+# that names the line.
 #
 # **Task.** Write the four methods.
 
@@ -887,8 +891,7 @@ class Compiler(Translator):
 
         index    list of nodes, one for each axis
         shape    tuple of ints, as many
-        returns  text: an expression for the index times the strides, in brackets if it has
-                 an operator
+        returns  text: an expression for the index times the strides
 
         An index that is a float: raises the error of `self.error(node, what)`, where `what`
         contains the text "whole number".

@@ -317,6 +317,11 @@ banks = [address % 16 for address in set(addresses)]
 #- return max(banks.count(bank) for bank in banks) - 1
 return len(set(banks)) - 1
 
+# %% transactions mistake count-from-first: Takes pieces that begin at the first address.
+#> begin at multiples of 128 bytes
+#- return len({address * itemsize // 128 for address in addresses})
+return (max(addresses) - min(addresses)) * itemsize // 128 + 1
+
 # %% transactions right transactions by NumPy: NumPy
 #- return len({address * itemsize // 128 for address in addresses})
 return int(np.unique(np.asarray(addresses, "int64") * itemsize // 128).size)
@@ -434,7 +439,7 @@ for address in {address for _, address, _ in accesses}:
 return found
 
 # %% transpose mistake transpose-no-barrier: Forgets the barrier.
-#> all of them must have written before
+#> does a `yield` come before the first read
 #- yield
 pass
 
@@ -549,6 +554,15 @@ if column + y < a.shape[0] and row + x < a.shape[1]:
 #> their rows are still rows
 #- tile[y, x] = a[row + y, column + x]
 tile[x, y] = a[row + y, column + x]
+
+# %% transpose mistake transpose-tile-not-full: Writes 8 of the 32 rows of the tile.
+#> 32 rows of the tile, 4 each
+#- for y in range(thread.y, 32, 8):
+#-     if row + y < a.shape[0] and column + x < a.shape[1]:
+#-         tile[y, x] = a[row + y, column + x]
+y = thread.y
+if row + y < a.shape[0] and column + x < a.shape[1]:
+    tile[y, x] = a[row + y, column + x]
 
 # %% transpose right transpose stored transposed: transposed on the way into the tile
 #- tile[y, x] = a[row + y, column + x]
@@ -696,6 +710,30 @@ step = step / 2
 #- step //= 2
 step *= 2
 
+# %% block-sum mistake sum-of-python: Calls Python's sum.
+#> works with single elements, and not with tile
+#- while step > 0:
+#-     if x < step:
+#-         tile[x] += tile[x + step]
+#-     yield
+#-     step //= 2
+if x == 0:
+    tile[0] = sum(tile)
+
+# %% block-sum right block-sum by even threads: adds neighbours first, by threads far apart
+#- step = SIZE // 2
+#- while step > 0:
+#-     if x < step:
+#-         tile[x] += tile[x + step]
+#-     yield
+#-     step //= 2
+step = 1
+while step < SIZE:
+    if x % (2 * step) == 0:
+        tile[x] += tile[x + step]
+    yield
+    step *= 2
+
 # %% block-sum right block-sum with a for: phases with a for
 #- step = SIZE // 2
 #- while step > 0:
@@ -769,7 +807,7 @@ before = largest
 out[row, j] = math.exp(a[row, j] - largest)
 
 # %% online-softmax mistake online-no-maximum: Leaves the maximum out at the end.
-#> online_softmax of the row
+#> In the last loop, too, subtract the maximum
 #- out[row, j] = math.exp(a[row, j] - largest) / total
 out[row, j] = math.exp(a[row, j]) / total
 
@@ -1151,7 +1189,7 @@ if i < out.shape[0] and j < out.shape[1]:
 total += (a[i, k + s] if i < a.shape[0] and k + s < a.shape[1] else 0.0) * right[s, x]
 
 # %% matmul mistake product-row-times-row: Multiplies rows with rows.
-#> matmul of shapes
+#> The products are left[y, n] * right[n, x]
 #- total += left[y, s] * right[s, x]
 total += left[y, s] * right[x, s]
 
@@ -1345,7 +1383,7 @@ sums[d] = p * values[j, d]
 pass
 
 # %% attention mistake attention-thread-key: Uses the thread's own key.
-#> attention of
+#> All keys have the same weight
 #- score += query[d] * keys[j, d]
 score += query[d] * keys[x, d]
 
@@ -1370,6 +1408,13 @@ score += query[d] * keys[d, j]
 #- p, scale = math.exp(score - largest), math.exp(before - largest)
 p, scale = math.exp(min(700, score - largest)), math.exp(before - largest)
 largest = max(largest, score)
+
+# %% attention mistake attention-maximum-kept: Never changes the largest score.
+#> does `largest` become the new maximum?
+#- largest = max(largest, score)
+#- p, scale = math.exp(score - largest), math.exp(before - largest)
+new = max(largest, score)
+p, scale = math.exp(score - new), math.exp(before - new)
 
 # %% attention right attention with a case: a case for a new maximum
 #- largest = max(largest, score)
@@ -1604,17 +1649,17 @@ return " + ".join(parts)
 return tests[0] if len(tests) == 1 else "(" + " && ".join(tests) + ")", "bool"
 
 # %% predicted mistake predicted-no-bytes: Takes transactions for bytes.
-#> should be 1, yours is 0.5
+#> A transaction moves 128 bytes
 #- return roofline(flops, 128 * report.transactions, machine)
 return roofline(flops, report.transactions, machine)
 
 # %% predicted mistake predicted-accesses: Counts the accesses of threads.
-#> should be
+#> whether its numbers are used
 #- return roofline(flops, 128 * report.transactions, machine)
 return roofline(flops, 4 * (report.reads + report.writes), machine)
 
 # %% predicted mistake predicted-exchanged: Exchanges bytes and operations.
-#> should be
+#> The order is roofline(flops, bytes, machine)
 #- return roofline(flops, 128 * report.transactions, machine)
 return roofline(128 * report.transactions, flops, machine)
 
@@ -1626,7 +1671,7 @@ arithmetic = flops / machine.flops_per_second
 return memory + arithmetic, "memory" if memory > arithmetic else "arithmetic"
 
 # %% predicted mistake predicted-seconds-only: Returns the seconds only.
-#> predicted, 100 transactions
+#> predicted, 1 transactions
 #- return roofline(flops, 128 * report.transactions, machine)
 return roofline(flops, 128 * report.transactions, machine)[0]
 

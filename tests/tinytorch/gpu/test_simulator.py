@@ -1,5 +1,7 @@
 """What the simulator of a GPU refuses, by name and place, and what it counts."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -100,10 +102,10 @@ def endless_barriers(block, thread, a):
         (reads_neighbour, 1, "race: this thread ", "thread (2, 0, 0)"),
         (between_blocks, 2, "race between blocks: a[0] is written in one block", "(1, 0, 0)"),
         (in_an_if, 1, "barrier divergence: this thread has ended", "thread (2, 0, 0)"),
-        (two_barriers, 1, "barrier divergence: threads wait in lines [", "block (0, 0, 0)"),
+        (two_barriers, 1, "barrier divergence: threads wait in line ", "block (0, 0, 0)"),
         (unwritten, 1, "tile[0] is read before a thread writes it", "thread (0, 0, 0)"),
         (float_index, 1, "the index 0.0 of a is not a whole number", "thread (0, 0, 0)"),
-        (wrong_axes, 1, "a has 1 axes, and 2 indices are given", "thread (0, 0, 0)"),
+        (wrong_axes, 1, "a has 1 axis, and 2 indices are given", "thread (0, 0, 0)"),
         (whole_array, 1, "there is no a.sum", "thread (0, 0, 0)"),
         (no_number, 1, "division by zero: a GPU goes on with inf or nan", "thread (1, 0, 0)"),
         (endless_with_accesses, 1, "does each loop end?", "thread (0, 0, 0)"),
@@ -124,6 +126,19 @@ def test_an_error_names_the_mistake_the_line_and_the_thread(kernel, grid, words,
         line = int(message.partition("(line ")[2].split()[0])
         assert first < line < first + 6
     assert not a.any()  # unchanged
+
+
+@pytest.mark.parametrize("kernel", [outside, reads_neighbour, endless, endless_condition])
+def test_a_watched_kernel_has_the_same_errors(kernel):
+    """`tito test` calls a learner's functions through a wrapper."""
+
+    def errors(kernel):
+        with pytest.raises(KernelError) as error:
+            launch(kernel, 2, 4, zeros(8))
+        return str(error.value)
+
+    watched = functools.update_wrapper(lambda *given, **named: kernel(*given, **named), kernel)
+    assert errors(watched) == errors(kernel)
 
 
 def test_a_number_that_does_not_fit_is_refused():
@@ -177,6 +192,20 @@ def test_transactions_and_bank_conflicts_follow_the_addresses():
         report = launch(strided, 1, 32, zeros(1024), stride, zeros(32))
         assert (report.transactions - 1, report.bank_conflicts) == (transactions, conflicts)
         assert (report.shared_reads, report.shared_writes, report.barriers) == (32, 1024, 1)
+
+
+def test_shared_ints_and_a_report_of_ints():
+    def halves(block, thread, out, tile=shared(4, dtype="int32")):
+        tile[thread.x] = thread.x
+        yield
+        out[thread.x] = tile[3 - thread.x] // 2
+
+    report = launch(halves, 1, 4, out := np.zeros(4, "int32"))
+    assert out.tolist() == [1, 1, 0, 0]
+    counts = {"threads": 4, "reads": 0, "writes": 4, "transactions": 1, "barriers": 1}
+    shared_counts = {"shared_reads": 4, "shared_writes": 4, "bank_conflicts": 0}
+    assert vars(report) == counts | shared_counts
+    assert {type(count) for count in vars(report).values()} == {int}
 
 
 def test_a_read_that_is_repeated_counts_each_time():

@@ -85,6 +85,15 @@ class Usage:
     STORAGE, COPY_SRC, COPY_DST = 1, 2, 4
 
 
+@pytest.mark.parametrize(
+    ("dtype", "there"), [("int64", "int32"), ("bool", "int32"), ("float64", "float32")]
+)
+def test_ints_are_int32_and_other_numbers_float32(monkeypatch, dtype, there):
+    monkeypatch.setattr(webgpu, "GPUArray", lambda *given: given)
+    shape, kind, values = to_gpu(np.ones((2, 3), dtype))
+    assert (shape, kind, values.dtype, values.sum()) == ((2, 3), there, there, 6)
+
+
 def test_a_gpu_computes_what_the_simulator_does():
     try:
         webgpu.device()

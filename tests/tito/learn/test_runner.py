@@ -278,6 +278,31 @@ def test_the_place_is_in_the_exercise_though_the_error_is_deeper(entry):
     assert where.code == "return _broken(x)"
 
 
+def test_a_line_that_a_message_names_is_that_of_the_chapter(entry):
+    """The simulator of lesson 22 says which line of a kernel races."""
+    wrong = "import sys; raise AssertionError(f'line {sys._getframe().f_lineno} of double')"
+    change(entry, "return twice", wrong)
+    lines = entry.script.read_text(encoding="utf-8").split("\n")
+    (number,) = [n for n, line in enumerate(lines, 1) if "sys._getframe" in line]
+    check = verdict_on(entry).checks[0]
+    assert check.message == f"line {number} of double"
+    assert (check.where.line, check.where.code) == (number, wrong)
+
+
+def test_an_error_that_a_check_explains_has_its_place(entry):
+    change(entry, "return twice", "return twice.missing")
+    checks = entry.declared_path.with_name("checks.py")
+    text = checks.read_text(encoding="utf-8")
+    caught = (
+        "    try:\n        double(2)\n    except AttributeError:\n        assert False, 'is it?'\n"
+    )
+    text = text.replace("_is_four():\n", f"_is_four():\n{caught}", 1)
+    checks.write_text(text, encoding="utf-8")
+    check = verdict_on(course.open_root(entry.root.path).lesson("numbers")).checks[0]
+    assert (check.status, check.message) == ("failed", "is it?")
+    assert check.where.code == "return twice.missing"
+
+
 def test_a_parameter_that_is_none_is_named_and_no_return_suspected(entry):
     change(entry, "return double(x) + x", "return double(None) + x")
     message = verdict_on(entry).checks[2].message
