@@ -38,6 +38,7 @@ from pathlib import Path
 
 import numpy as np
 from circuits_pictures import draw_circuits
+from saved import place
 
 from tinytorch.core.interpretability import (
     AttentionOnly,
@@ -51,6 +52,7 @@ from tinytorch.core.interpretability import (
 from tinytorch.core.layers import manual_seed
 from tinytorch.core.optimizers import Adam, clip_grad_norm_
 from tinytorch.core.training import evaluation_mode
+from tinytorch.support.checkpoints import save_state
 
 VOCABULARY, LENGTH, PERIODS = 64, 48, (12, 24)
 STEPS, SINGLE = 600, 1200  # at most, for two layers and for one
@@ -59,11 +61,14 @@ SEEDS = 3
 LAST, CHANGED, ANSWER = 29, 9, 10  # positions: of the prediction, the changed token, the answer
 
 
+def network(layers=2):
+    return AttentionOnly(VOCABULARY, LENGTH - 1, 64, layers, num_heads=2)
+
+
 def train(seed, layers=2, lr=3e-3, steps=STEPS):
     """Train a network on tokens that repeat; returns it and the losses of its steps."""
     manual_seed(seed)
-    rng = np.random.default_rng(seed)
-    model = AttentionOnly(VOCABULARY, LENGTH - 1, 64, layers, num_heads=2)
+    rng, model = np.random.default_rng(seed), network(layers)
     optimizer, losses = Adam(model.parameters(), lr=lr), []
     while len(losses) < steps and not (len(losses) >= 10 and np.mean(losses[-10:]) < ENOUGH):
         ids, period = repeated(rng, 32, LENGTH, VOCABULARY, *PERIODS)
@@ -112,6 +117,8 @@ def run(seed=0):
     for n in range(seed, seed + SEEDS):
         model, curve = train(n)
         loss, score = measure(model, n)
+        if n == seed:
+            save_state(place("circuits"), model.state_dict())
         curves[f"two layers, seed {n}"] = curve
         losses.append(loss)
         scores.append(score)
