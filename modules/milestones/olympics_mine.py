@@ -298,7 +298,9 @@ def by_kernels(model, ids, characters, before):
     ]
     step.bits, step.size = before.bits + (bits[1] - bits[0]) / np.log(2), before.size
     step.speeds = 1 / np.maximum(seconds, 1e-9)
-    step.note = f"{count:,} transactions for {len(read)} tokens: {1000 * gpu:.2g} ms on an A100 "
+    step.note = (
+        f"{count:,} transactions for {len(read)} tokens: {1000 * gpu:.2g} ms on an A100 "
+    )
     step.note += f"by the roofline, for which {limit} is the limit"
     return step
 
