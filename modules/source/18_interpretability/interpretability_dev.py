@@ -333,7 +333,7 @@ def record(model, *names):
 check("record")
 
 # %% [markdown]
-# Record the stream of the trained model, whose three rows are those of the first picture:
+# Record the stream of the trained model. Its three rows are the rows of the first picture:
 
 # %% tags=["demonstration"]
 ids, period = repeated(np.random.default_rng(1), 64, 48, 64, 12, 24)
@@ -727,7 +727,7 @@ print(f"{(abs(found) < 0.05).sum()} of {found.size} cells are below 0.05")
 # at 10, and reads the token there. The attention weights suggested this circuit. Now we know
 # that the model uses it: each of the three vectors is *enough* to bring the whole answer back.
 #
-# The zeros say something, too: after layer 0, the vector at 9 still holds the token, but
+# The zeros also say something. After layer 0, the vector at 9 still holds the token, but
 # patching it changes nothing. So the second layer does not look at the earlier copy itself.
 #
 # ## Two directions, two scores
@@ -738,8 +738,8 @@ print(f"{(abs(found) < 0.05).sum()} of {found.size} cells are below 0.05")
 # inputs change places; 1 then means that all of the answer is lost.
 #
 # A probability near 0 or 1 hardly changes with the logits: it *saturates*. The usual score is
-# the **logit difference**, the logit of the right token minus that of a wrong one, here the one
-# that the corrupt run prefers. Predict the three cells of the path, in both directions.
+# the **logit difference**, the logit of the right token minus the logit of a wrong token, here
+# the one that the corrupt run prefers. Predict the three cells of the path, in both directions.
 
 # %% tags=["answer", "explained"]
 others = model(corrupt).data[:, -1].copy()
@@ -936,7 +936,7 @@ figure = draw_lens(logit_lens(gpt, sentence[None, :-1]), sentence, tokenizer)
 # %% [markdown]
 # Before the first layer, the guess is the token just read: when the output layer is tied, the
 # embedding of a token has its largest product with itself. After one layer, most guesses are
-# those of the whole model.
+# the guesses of the whole model.
 #
 # ## The heads of a language model
 #
@@ -968,7 +968,7 @@ draw_ablation(ablate(gpt, text_x, text_y) - before, "nats")
 # This model has no induction heads: no score is clearly above uniform attention, and on
 # repeated random tokens it is far worse than guessing. Nearly all of the attention that it
 # needs is in layer 0. Larger models, trained on more text, do have such heads (Olsson et al.,
-# 2022). An empty map is a result, too: report it.
+# 2022). An empty map is also a result: report it.
 
 # %% [markdown] page="Probes and superposition"
 # ## Probes
@@ -1212,7 +1212,7 @@ for layer, P in enumerate(patterns(riddle, x)):
 #
 # Layer 0: at position 20, one head looks 11 back, at 9, the other one 10 back, at 10, by their
 # patterns. So the vector at 20 holds "11 before me was token 9" and "10 before me was token
-# 10". Patching shows the second half, too: with another token at 10 instead of 9, (after layer
+# 10". Patching also shows the second half: with another token at 10 instead of 9, (after layer
 # 0, position 20) is again the only high cell of its row.
 #
 # Layer 1: the last position looks at 20. It searches for the key "11 before me was the token
