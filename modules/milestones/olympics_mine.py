@@ -58,6 +58,7 @@ img { max-width: 100%; background: white; border-radius: 8px; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 pre { border-left: 3px solid #8886; padding-left: 1rem; }
 .open { opacity: .65; }
+.own { font-weight: 600; }
 """
 
 
@@ -369,7 +370,7 @@ def draw_ladder(steps):
     intervals of the change against the model as it was trained.
     """
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     figure, panels = plt.subplots(1, 2, figsize=(10, 5), layout="constrained", sharey=True)
     first = steps[0].bits
@@ -377,7 +378,7 @@ def draw_ladder(steps):
         (panels[0], lambda step: step.size, "stored bytes"),
         (panels[1], lambda step: float(np.median(step.speeds)), "tokens per CPU second"),
     ):
-        numbers, last = {}, (0.0, 0.0)  # {place: the steps that are there}
+        numbers, last = {}, (1.0, 0.0)  # {about where: (place, the steps that are there)}
         for number, step in enumerate(steps, 1):
             if step.bits is not None:
                 before, last = last, (of(step), float(step.bits.mean()))
@@ -389,12 +390,13 @@ def draw_ladder(steps):
                     axes.plot(*zip(before, last), color="#1b69aa", alpha=0.4)
             else:
                 axes.plot(*last, "o", markersize=14, markerfacecolor="none", color="#777777")
-            numbers.setdefault(last, []).append(str(number))
-        for place_, here in numbers.items():
+            about = round(4 * np.log10(last[0])), round(last[1], 3)
+            numbers.setdefault(about, (last, []))[1].append(str(number))
+        for place_, here in numbers.values():
             axes.annotate(", ".join(here), place_, (7, 7), textcoords="offset points")
         axes.set(xscale="log", xlabel=name)
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if axes is panels[0] else (1,)))
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.margins(0.15)
     panels[0].set_ylabel("bits per character of held-out text")
@@ -402,7 +404,7 @@ def draw_ladder(steps):
         f"{number}: {step.name}" + f" (open: {step.lesson})" * (step.bits is None)
         for number, step in enumerate(steps, 1)
     ]
-    figure.suptitle("    ".join(names), fontsize=9)
+    figure.suptitle("\n".join("    ".join(part) for part in (names[:4], names[4:])), fontsize=9)
     return figure
 
 
@@ -436,11 +438,12 @@ def ladder_of(folder, seed):
 
 
 def table(head, rows):
-    """An HTML table; a row whose second cell is empty is one that is left open."""
+    """An HTML table; a row whose second cell is empty is a step that is left open."""
     lines = [f"<tr>{''.join(f'<th>{html.escape(cell)}</th>' for cell in head)}</tr>"]
     for row in rows:
         cells = "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row)
-        lines.append(f"<tr{' class=open' * (not row[1])}>{cells}</tr>")
+        kind = " class=open" * (not row[1]) + " class=own" * row[1].startswith("your ")
+        lines.append(f"<tr{kind}>{cells}</tr>")
     return f'<div class="wide"><table>{"".join(lines)}</table></div>'
 
 
