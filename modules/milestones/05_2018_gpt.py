@@ -281,7 +281,7 @@ def show_clearest_head(model, tokenizer):
     places, (block, head), _, _ = heads_of(model, tokenizer, SENTENCE)
     share, where = places[block, head]
     print(f"\nIn the text {SENTENCE}")
-    print(f"head {head} of layer {block} puts {share:.0%} of its attention on {where}.")
+    print(f"layer {block}, head {head} puts {share:.0%} of its attention on {where}.")
 
 
 def opened(path, settings, parts):

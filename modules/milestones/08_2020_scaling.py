@@ -19,6 +19,11 @@ the program predicts a larger GPT. It prints and draws the prediction and its in
 then it trains the GPT. A second law, which says how the score depends on the amount of text, is
 fitted to small parts of the text and predicts the score for the whole text.
 
+Training costs about 6 FLOPs per weight and token. With a fixed number of FLOPs, a wider GPT can
+take fewer steps: which width is best? Kaplan and others let the weights grow much faster than
+the text. In 2022, Hoffmann and others found that both should grow alike, to about 20 tokens per
+weight. The program trains all widths with one budget, and prints which was the best.
+
 A scaling law can be misleading for four reasons. Each width needs its own learning rate: with
 the same one for all, the law would describe the learning rate. Here it is proportional to 1 /
 width. All models take the same number of steps, and this may be enough only for the small
@@ -59,6 +64,7 @@ from tinytorch.core.transformers import held_out_bits
 WIDTHS, LARGEST = (16, 24, 32, 48), 80  # numbers per token
 PARTS, WIDTH = (32, 16, 8, 4), 24  # the text is divided by these; the width of these models
 RUNS = 2  # of each small model, with different seeds
+BUDGET = 32  # the width whose FLOPs each width gets
 PIECES = 1024  # of the text: a 4th of it is every 4th piece
 
 
@@ -70,6 +76,17 @@ def settings(width):
     )  # fmt: skip
 
 
+def count(settings):
+    """The number of weights of a GPT."""
+    return sum(p.size for p in build(settings, settings.vocab_size).parameters())
+
+
+def with_budget(width):
+    """The settings of a GPT of this width that takes the FLOPs of BUDGET."""
+    chosen, ratio = settings(width), count(settings(BUDGET)) / count(settings(width))
+    return replace(chosen, steps=max(1, round(chosen.steps * ratio)))
+
+
 @dataclass
 class Trials:
     """Trains GPTs of different widths on a text and on parts of it."""
@@ -79,15 +96,20 @@ class Trials:
     screen: Screen
     steps: int = 0  # of all models until now
 
-    def measure(self, width, part=1, run=0):
-        """Train a GPT; returns (its number of weights, its bits per character)."""
+    def measure(self, width, part=1, run=0, chosen=None):
+        """Train a GPT; returns (its number of weights, its bits per character).
+
+        chosen  its Settings, if they are not those of its width
+        """
+        chosen = chosen or settings(width)
         pieces = np.array_split(self.text.train_ids, PIECES)[::part]
         text = replace(self.text, train_ids=np.concatenate(pieces))
         seed = RUNS * self.seed + run
-        trainer, _ = train(settings(width), seed=seed, report=self.report, text=text)
+        trainer, _ = train(chosen, seed=seed, report=self.report, text=text)
         weights = sum(p.size for p in trainer.model.parameters())
         bits = held_out_bits(trainer.model, text.test_ids, text.characters)
         share = f"1/{part} of the text" if part > 1 else "the whole text"
+        share += f", {chosen.epochs * chosen.steps:,} steps" * (chosen != settings(width))
         self.screen.print(f"width {width}, {weights:7,} weights, {share}: {bits:.3f} bits")
         return weights, bits
 
@@ -146,11 +168,31 @@ class Forecast:
         return abs(off)
 
 
+def spend(trials, budgets):
+    """Train each width with the same FLOPs, and print which is the best.
+
+    budgets  {width: Settings}
+    """
+    print(f"\nThe FLOPs of width {BUDGET} for each width:", flush=True)
+    bits = {}
+    for width, chosen in budgets.items():
+        weights, bits[width] = trials.measure(width, chosen=chosen)
+        tokens = chosen.epochs * chosen.steps * chosen.batch * chosen.context
+        print(f"  {tokens / weights:.0f} tokens per weight", flush=True)
+    best = min(bits, key=bits.get)
+    said = f"Width {best} is the best for these FLOPs."
+    if best not in (min(bits), max(bits)):
+        said += " Narrower GPTs have too few weights for them, wider ones too few steps."
+    print(said, flush=True)
+
+
 def run(seed=0):
     """Fit two laws, and compare their predictions; returns (measured, figure)."""
     largest = settings(LARGEST)
     models = RUNS * (len(PARTS) + len(WIDTHS)) + 1
-    screen = Screen(models * largest.epochs * largest.steps, {})
+    budgets = {width: with_budget(width) for width in (*WIDTHS, LARGEST)}
+    steps = models * largest.steps + sum(chosen.steps for chosen in budgets.values())
+    screen = Screen(steps * largest.epochs, {})
     trials = Trials(corpus(largest), seed, screen)
     figure, (upper, lower) = two_panels()
 
@@ -163,7 +205,7 @@ def run(seed=0):
     widths = [width for width in WIDTHS for _ in range(RUNS)]
     small = np.array([trials.measure(width, 1, n % RUNS) for n, width in enumerate(widths)])
     whole = small[np.array(widths) == WIDTH, 1].mean()
-    weights = sum(p.size for p in build(largest, largest.vocab_size).parameters())
+    weights = count(largest)
     gpt = Forecast(f"Width {LARGEST}, {weights:,} weights", *small.T, weights)
     gpt.announce()
     draw_forecast(upper, gpt, "weights", "{:,.0f}".format)
@@ -173,6 +215,7 @@ def run(seed=0):
         "bits of error for the whole text": text.compare(whole),
         "bits of error for the largest GPT": gpt.compare(truth),
     }
+    spend(trials, budgets)
     draw_measured(lower, 1.0, whole)
     draw_measured(upper, weights, truth)
     return measured, figure

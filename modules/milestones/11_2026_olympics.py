@@ -11,8 +11,9 @@ One entry has learned the test digits. It loses many answers on fresh digits, bu
 lose nearly as many. What gives it away: it is ahead of an honest CNN on the public test, and
 behind it on fresh digits.
 
-It also judges your own networks, those of the milestones digits_mlp, digits_cnn and gpt, and
-makes the GPT smaller and faster step by step: `tito milestone run olympics --mine`.
+It also judges your own networks, those of the milestones digits_mlp, digits_cnn, gpt and
+circuits, and makes the GPT smaller and faster step by step:
+`tito milestone run olympics --mine`.
 
 Teachers can let it judge the entries of a class:
 `tito milestone run olympics --class FOLDER`, with `--help` for the rules.
@@ -46,8 +47,8 @@ from pathlib import Path
 
 import numpy as np
 from olympics_class import EVENTS, judge_class
-from olympics_mine import TRAINED_BY, draw_ladder, ladder_of, missing, own_entries, rows_of
-from olympics_mine import write_page
+from olympics_mine import TRAINED_BY, draw_ladder, ladder_of, missing, own_circuit, own_entries
+from olympics_mine import place_on_board, rows_of, write_page
 from saved import place
 
 from tinytorch.core.olympics import Entry, Report, judge, read_arrays, referee, verify
@@ -210,16 +211,20 @@ def judge_mine(seed):
     """Judge the learner's own networks beside the given ones; returns (measured, figure)."""
     folder = place("gpt").parent
     notes, (own, problems) = missing(folder), own_entries(folder)
+    circuit, repeats, more = own_circuit(folder, seed)
+    problems += more
     if len(notes) == len(TRAINED_BY) and not own and not problems:
         sys.exit("you have no trained network yet: " + "; ".join(notes))
     given = [Entry(name, *given) for name, given in given_entries().items()]
     events = {"public": (*flat_digits("test"), {}), "fresh": (*fresh_digits(seed), {})}
     report = referee([*given, *own], events)
-    board = {event: rows_of_event(report, event) for event in reversed(events)}
+    board = {f"Digits, {event}": rows_of_event(report, event) for event in reversed(events)}
+    board |= {event: rows_of_event(referee(circuit, repeats), event) for event in repeats}
+    names = [entry.name for entry in [*own, *circuit]]
     for event, rows in board.items():
-        print(f"\nDigits, {event}:")
+        print(f"\n{event}:")
         for rank, name, right, size, work, reason in rows:
-            mark = ">" if name in [entry.name for entry in own] else " "
+            mark = ">" if name in names else " "
             print(f"{mark} {rank}  {name:14} {right:10}  {size:>9} bytes  {work:>13}  {reason}")
     print("\nThe ladder of your GPT:" * (folder / "gpt.npz").exists(), flush=True)
     steps, problem = ladder_of(folder, seed)
@@ -227,7 +232,7 @@ def judge_mine(seed):
     measured = {
         f"digits, fresh: {row['entry']}": row["right"] / row["n"]
         for row in report.rows
-        if row["event"] == "fresh" and row["entry"] in [entry.name for entry in own]
+        if row["event"] == "fresh" and row["entry"] in names
     }
     figure = draw_ladder(steps) if steps else None
     for step, *cells in rows_of(steps) if steps else ():
@@ -236,9 +241,10 @@ def judge_mine(seed):
         done = [step for step in steps if step.bits is not None]
         measured["bits per character, as trained"] = float(done[0].bits.mean())
         measured["bits per character, last step"] = float(done[-1].bits.mean())
-        print(f"\nAs trained: {done[0].text}\nLast step:  {done[-1].text}")
+        last = [step for step in done if step.text][-1]
+        print(f"\nAs trained: {done[0].text}\n{last.name}: {last.text}")
     print("".join(f"\n{note}" for note in notes))
-    path = write_page(board, steps, figure, notes, seed)
+    path = write_page(place_on_board(board, names, steps), board, steps, figure, notes, seed)
     print(f"The page, which you can show: {os.path.relpath(path)}")
     return measured, figure
 

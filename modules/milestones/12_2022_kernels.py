@@ -47,6 +47,8 @@ from tinytorch.core.kernels import (
     blocks_for,
     layer_norm,
     matmul,
+    online_softmax,
+    transpose,
 )
 from tinytorch.data.gpt_files import load_small_gpt
 from tinytorch.gpu import webgpu
@@ -84,6 +86,13 @@ def put_head(block, thread, x, column, out):
     i, d = TILE * block.y + thread.y, thread.x
     if i < x.shape[0]:
         out[i, column + d] = x[i, d]
+
+
+def mask(block, thread, factor, x, out):
+    """A kernel: scores times a factor, and -1e9 where the key comes after the query."""
+    i, j = TILE * block.y + thread.y, TILE * block.x + thread.x
+    if i < out.shape[0] and j < out.shape[1]:
+        out[i, j] = factor * x[i, j] if j <= i else -1e9
 
 
 class Simulated:
@@ -124,17 +133,22 @@ class OnGPU:
 class KernelGPT:
     """A GPT that computes with kernels.
 
-    model    GPT with heads of HEAD numbers, learned positions and a tied table
+    model    GPT or its quantized copy, with learned positions and a tied table
     backend  Simulated or OnGPU
     """
 
     def __init__(self, model, backend):
         self.backend, self.layers = backend, len(model.blocks)
-        self.weights = {name: backend.array(p.data) for name, p in model.named_parameters()}
+        self.weights = {
+            f"{path}.{name}": backend.array(getattr(part, name).data)
+            for path, part in model.named_modules()
+            for name in ("weight", "weights", "bias")
+            if getattr(part, name, None) is not None
+        }
         table = model.embedding.weight.data
         self.weights["head"] = backend.array(np.ascontiguousarray(table.T))
         self.width, self.heads = table.shape[1], model.blocks[0].attention.num_heads
-        assert self.width // self.heads == HEAD
+        self.size = self.width // self.heads  # numbers of a head
         self.products = []  # the shapes of all matrix products, (rows, inner, columns)
 
     def __call__(self, ids):
@@ -188,17 +202,34 @@ class KernelGPT:
 
     def attend(self, qkv):
         """Attention of all heads; the columns of qkv are all of q, then of k, then of v."""
-        rows = qkv.shape[0]
+        rows, block = qkv.shape[0], (self.size, TILE)
         out = self.backend.empty(rows, self.width)
         grid = 1, blocks_for(rows, TILE)
         for head in range(self.heads):
-            parts = [self.backend.empty(rows, HEAD) for _ in range(4)]
+            parts = [self.backend.empty(rows, self.size) for _ in range(4)]
             for n, part in enumerate(parts[:3]):
-                column = n * self.width + HEAD * head
-                self.backend.run(take_head, grid, (HEAD, TILE), qkv, column, part)
-            self.backend.run(attention, blocks_for(rows, 32), 32, *parts)
-            self.backend.run(put_head, grid, (HEAD, TILE), parts[3], HEAD * head, out)
+                column = n * self.width + self.size * head
+                self.backend.run(take_head, grid, block, qkv, column, part)
+            if self.size == HEAD:
+                self.backend.run(attention, blocks_for(rows, 32), 32, *parts)
+            else:
+                parts[3] = self.composed(*parts[:3])
+            self.backend.run(put_head, grid, block, parts[3], self.size * head, out)
         return out
+
+    def composed(self, q, k, v):
+        """Attention of one head in four kernels, for heads that `attention` is not made for."""
+        rows = q.shape[0]
+        keys, weights = self.backend.empty(self.size, rows), self.backend.empty(rows, rows)
+        tiles = blocks_for(self.size, 32), blocks_for(rows, 32)
+        self.backend.run(transpose, tiles, (32, 8), k, keys)
+        scores = self.product(q, keys)
+        self.backend.run(
+            mask, self.tiles(scores), (TILE, TILE), self.size**-0.5, scores, weights
+        )
+        shares = self.backend.empty(rows, rows)
+        self.backend.run(online_softmax, blocks_for(rows, SIZE), SIZE, weights, shares)
+        return self.product(shares, v)
 
 
 def naive_transactions(rows, inner, columns):

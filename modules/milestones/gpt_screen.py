@@ -34,25 +34,27 @@ def progress(step, steps, bits, levels, left, width=120):
     bits    bits per character of the held-out text
     levels  {name: bits per character} of what the model is compared with
     left    seconds until the end; None if they are not known yet
-    width   characters that fit; the part about what is beaten is left out first
+    width   characters that fit: what is beaten is left out first, then what comes next
 
     >>> progress(1200, 3000, 1.83, {"bz2": 1.85, "6-grams": 1.73}, 65, width=80)
     'step 1,200 of 3,000  1.830 bits  next: 6-grams (1.73)  1 min 05 s left'
+    >>> progress(1200, 3000, 1.83, {"bz2": 1.85, "6-grams": 1.73}, 65, width=60)
+    'step 1,200 of 3,000  1.830 bits  1 min 05 s left'
     """
     beaten = [name for name in levels if bits < levels[name]]
     ahead = [name for name in levels if name not in beaten]
-    score, parts = f"{bits:.3f} bits", [f"step {step:,} of {steps:,}"]
+    score, first, following = f"{bits:.3f} bits", f"step {step:,} of {steps:,}", []
     if ahead:
         name = max(ahead, key=levels.get)
-        parts.append(f"next: {name} ({levels[name]:.2f})")
-    if left is not None and step < steps:
-        parts.append(f"{duration(left)} left")
+        following = [f"next: {name} ({levels[name]:.2f})"]
+    rest = [f"{duration(left)} left"] if left is not None and step < steps else []
+    lines = [[first, score, *following, *rest], [first, score, *rest], [first, score]]
     if beaten:
         name = min(beaten, key=levels.get)
-        longer = f"{score}, better than {name} ({levels[name]:.2f})"
-        if len("  ".join([*parts, longer])) + 2 <= width:
-            score = longer
-    return "  ".join([parts[0], score, *parts[1:]])
+        better = f"{score}, better than {name} ({levels[name]:.2f})"
+        lines.insert(0, [first, better, *following, *rest])
+    fitting = [line for line in map("  ".join, lines) if len(line) <= width]
+    return [*fitting, "  ".join(lines[-1])[:width]][0]
 
 
 def duration(seconds):

@@ -1,13 +1,15 @@
 """The learner's own networks beside the given ones: `tito milestone run olympics --mine`.
 
 The networks of the milestones digits_mlp and digits_cnn, and entries that `Entry.save` wrote to
-the same folder, are on the board of digits. The GPT of the milestone gpt climbs a ladder: it is
-made smaller and faster step by step, each time by the learner's own functions of a later
-lesson. A step whose lesson is not done is left open.
+the same folder, are on the board of digits; that of the milestone circuits reads tokens that
+repeat. The GPT of the milestone gpt climbs a ladder: it is made smaller and faster step by
+step, each time by the learner's own functions of a later lesson. A step whose lesson is not
+done is left open.
 """
 
 import base64
 import copy
+import functools
 import html
 import importlib
 import io
@@ -24,7 +26,9 @@ from saved import place
 import tinytorch
 from tito import files
 from tito.html import html_page
+from tito.safe_text import spelled
 from tinytorch.core.layers import Sequential
+from tinytorch.core.losses import cross_entropy
 from tinytorch.core.olympics import Entry, bytes_of
 from tinytorch.core.profiling import race
 from tinytorch.data.olympics import builder
@@ -34,9 +38,12 @@ TRAINED_BY = {  # {file: (its name on the board, its program, how long the miles
     "digits_mlp": ("your MLP", "03_1989_digits_mlp", "some seconds"),
     "digits_cnn": ("your CNN", "04_1998_digits_cnn", "a minute"),
     "gpt": ("your GPT", "05_2018_gpt", "some minutes"),
+    "circuits": ("your circuit", "09_2022_circuits", "a minute"),
 }
 CHARACTERS = 30_000  # of the held-out text
 WRITTEN, ROUNDS, TEXTS = 32, 5, 8  # tokens, how often they are timed, texts at once
+SIMULATED, PASSES = 16, 2  # tokens that the simulator reads, and how often
+A100 = 19.5e12, 1.555e12  # FLOPs and bytes per second of this GPU, as in lesson 22
 IDLE = 0.01  # of the largest contribution in its layer: a neuron below it is removed
 TABLES, GROUP = ("embedding", "positions"), 32
 PROMPT = '"My dear'
@@ -51,6 +58,7 @@ img { max-width: 100%; background: white; border-radius: 8px; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 pre { border-left: 3px solid #8886; padding-left: 1rem; }
 .open { opacity: .65; }
+.own { font-weight: 600; }
 """
 
 
@@ -84,6 +92,28 @@ def own_entries(folder):
             except Exception as error:  # noqa: BLE001  a damaged zip raises many kinds
                 problems.append(f"{path.name} cannot be judged: {error}")
     return entries, problems
+
+
+def own_circuit(folder, seed):
+    """The learner's network of the milestone circuits and its event: ([Entry], events,
+    sentences). It reads 30 tokens, and names the next one.
+    """
+    name, program, _ = TRAINED_BY["circuits"]
+    if not (folder / "circuits.npz").exists():
+        return [], {}, []
+    try:
+        from tinytorch.core.interpretability import repeated
+
+        module = importlib.import_module(program)
+        weights = load_state(folder / "circuits.npz")
+        ids, _ = repeated(
+            np.random.default_rng([seed, 3]), 360, 31, module.VOCABULARY, *module.PERIODS
+        )
+        build = lambda: Sequential(module.network(), lambda logits: logits[:, -1])  # noqa: E731
+        entry = Entry(name, build, {f"0.{path}": np.asarray(a) for path, a in weights.items()})
+    except (CheckpointError, AttributeError, *NOT_DONE) as error:
+        return [], {}, [f"{name} cannot be judged: {error}"]
+    return [entry], {"Tokens that repeat, fresh": (ids[:, :-1], ids[:, -1], {})}, []
 
 
 def of_milestone(name, program, weights):
@@ -174,6 +204,29 @@ def as_it_is(model, ids):
     return model, ""
 
 
+def compiled(model, ids):
+    """The model with its layers compiled. Attention itself reads a cache that grows with each
+    token, so that each token would need another program: it stays as it is.
+    """
+    from tinytorch.core.compilation import compile
+
+    def together(*parts):
+        return compile(lambda x: functools.reduce(lambda x, part: part(x), parts, x), None, "c")
+
+    small = copy.deepcopy(model)
+    for block, new in zip(model.blocks, small.blocks):
+        new.norm1 = new.norm2 = Sequential()
+        new.attention.qkv = together(block.norm1, block.attention.qkv)
+        new.attention.out = together(block.attention.out)
+        new.mlp = together(block.norm2, block.mlp)
+    small.embedding, small.norm = together(model.embedding), Sequential()
+    small.embedding.weight = model.embedding.weight  # the cache asks for its dtype
+    head = model.head or (lambda x: x @ model.embedding.weight.T)
+    small.head = together(model.norm, head)
+    small.state_dict = model.state_dict  # what is stored stays as it was
+    return small, "integers are unpacked once, as constants of the programs"
+
+
 def naively(model, prompt, seed):
     from gpt_training import sample_ids
 
@@ -193,15 +246,73 @@ LADDER = (
     ("4 bits", "quantization", in_4_bits, naively, 1),
     ("key-value cache", "generation", as_it_is, with_cache, 1),
     (f"{TEXTS} texts at once", "generation", as_it_is, with_cache, TEXTS),
+    ("compiled", "compilation", compiled, with_cache, TEXTS),
 )
+
+
+def written(model, tokenizer, seed):
+    """What a model writes after PROMPT: with the cache where that is done, or else without."""
+    from gpt_training import sample_ids
+
+    prompt = tokenizer.encode(PROMPT)[None]
+    try:
+        from tinytorch.core.generation import generate
+
+        ids = generate(model, prompt, 40, 0.8, rng=seed)
+    except NOT_DONE:
+        ids = sample_ids(model, prompt, 40, np.random.default_rng(seed))
+    return spelled(tokenizer.decode(ids[0])).strip()
+
+
+def by_kernels(model, ids, characters, before):
+    """The step in which the simulator of lesson 22 reads some tokens with kernels.
+
+    before  the Step before it, which was measured on the whole text. The bits of this one are
+            those, plus the difference on the tokens that the simulator has read
+    """
+    step, seconds = Step("by kernels, simulated", "kernels"), []
+    if model.positions is None or model.head is not None:
+        step.note = "the kernels know learned positions and a tied table only"
+        return step
+    read = ids[: min(SIMULATED, model.context)]
+    try:
+        from tinytorch.core.kernels import predicted
+        from tinytorch.core.profiling import Machine
+        from tinytorch.gpu.simulator import Report
+
+        kernels = importlib.import_module("12_2022_kernels")
+        print(f"  {step.name}: {PASSES} passes, some minutes", flush=True)
+        for _ in range(PASSES):
+            backend = kernels.Simulated()
+            gpt, began = kernels.KernelGPT(model, backend), time.process_time()
+            logits = gpt(read)
+            seconds.append(time.process_time() - began)
+        count = backend.transactions.total()
+        flops = sum(2 * n * m * k for n, m, k in gpt.products)
+        gpu, limit = predicted(Report(transactions=count), Machine(*A100), flops)
+    except NOT_DONE:
+        step.note = "lesson kernels is not done"
+        return step
+    bits = [
+        cross_entropy(x[:-1], read[1:]).item() * (len(read) - 1) / characters[read[1:]].sum()
+        for x in (model(read[None]).data[0], logits)
+    ]
+    step.bits, step.size = before.bits + (bits[1] - bits[0]) / np.log(2), before.size
+    step.speeds = 1 / np.maximum(seconds, 1e-9)
+    step.note = (
+        f"{count:,} transactions for {len(read)} tokens: {1000 * gpu:.2g} ms on an A100 "
+    )
+    step.note += f"by the roofline, for which {limit} is the limit"
+    return step
 
 
 def climb(model, tokenizer, text, seed):
     """The steps of the ladder, each after the one before it; ValueError for nan."""
-    from gpt_training import character_counts, sample_lines
+    from gpt_training import character_counts
 
     ids, characters = tokenizer.encode(text), character_counts(tokenizer)
     window, steps, ways = ids[None, : model.context], [], {}
+    plain = model  # the last one that is not compiled
     for name, lesson, change, write, rows in LADDER:
         step = Step(name, lesson)
         steps.append(step)
@@ -214,9 +325,9 @@ def climb(model, tokenizer, text, seed):
             step.note = f"lesson {lesson} is not done"
             continue
         model, step.note, step.bits = changed, note, bits
+        plain = plain if change is compiled else model
         step.size = bytes_of(model.state_dict())
-        rng = np.random.default_rng(seed)
-        step.text = sample_lines(model, tokenizer, 1, 40, rng, prompt=PROMPT)[0]
+        step.text = written(model, tokenizer, seed)
         ways[name] = lambda model=model, prompt=prompt, write=write: write(model, prompt, seed)
         print(f"  {name}: {bits.mean():.3f} bits, {step.size:,} bytes", flush=True)
     if steps[0].bits is None:
@@ -224,7 +335,8 @@ def climb(model, tokenizer, text, seed):
     for name, seconds in race(ways, ROUNDS, seed, time.process_time).items():
         step, rows = next((s, way[4]) for s, way in zip(steps, LADDER) if s.name == name)
         step.speeds = rows * WRITTEN / np.maximum(seconds, 1e-9)
-    return steps
+    before = [step for step in steps if step.bits is not None][-1]
+    return [*steps, by_kernels(plain, ids, characters, before)]
 
 
 def rows_of(steps):
@@ -239,13 +351,16 @@ def rows_of(steps):
         low, high = interval_of(step.bits)
         less, more = interval_of(step.bits - first)
         change = f"{(step.bits - first).mean():+.4f} ({less:+.4f} to {more:+.4f})"
-        speed = f"{np.median(step.speeds):,.0f} ({step.speeds.min():,.0f} to "
+        shown = [
+            f"{speed:,.0f}" if speed >= 10 else f"{speed:.2g}"
+            for speed in np.quantile(step.speeds, [0.5, 0, 1])
+        ]
         yield (
             step.name,
             f"{step.bits.mean():.3f} ({low:.3f} to {high:.3f})",
             change if step is not steps[0] else "",
             f"{step.size:,}",
-            f"{speed}{step.speeds.max():,.0f})",
+            "{} ({} to {})".format(*shown),
             step.note,
         )
 
@@ -255,7 +370,7 @@ def draw_ladder(steps):
     intervals of the change against the model as it was trained.
     """
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     figure, panels = plt.subplots(1, 2, figsize=(10, 5), layout="constrained", sharey=True)
     first = steps[0].bits
@@ -263,22 +378,25 @@ def draw_ladder(steps):
         (panels[0], lambda step: step.size, "stored bytes"),
         (panels[1], lambda step: float(np.median(step.speeds)), "tokens per CPU second"),
     ):
-        numbers, last = {}, (0.0, 0.0)  # {place: the steps that are there}
+        numbers, last = {}, (1.0, 0.0)  # {about where: (place, the steps that are there)}
         for number, step in enumerate(steps, 1):
             if step.bits is not None:
                 before, last = last, (of(step), float(step.bits.mean()))
                 ends = np.abs(interval_of(step.bits - first) - (step.bits - first).mean())
                 axes.errorbar(*last, yerr=ends[:, None], fmt="o", color="#1b69aa", capsize=4)
+                if axes is panels[1]:
+                    axes.plot(np.quantile(step.speeds, [0, 1]), [last[1]] * 2, color="#1b69aa")
                 if number > 1:
                     axes.plot(*zip(before, last), color="#1b69aa", alpha=0.4)
             else:
                 axes.plot(*last, "o", markersize=14, markerfacecolor="none", color="#777777")
-            numbers.setdefault(last, []).append(str(number))
-        for place_, here in numbers.items():
+            about = round(4 * np.log10(last[0])), round(last[1], 3)
+            numbers.setdefault(about, (last, []))[1].append(str(number))
+        for place_, here in numbers.values():
             axes.annotate(", ".join(here), place_, (7, 7), textcoords="offset points")
         axes.set(xscale="log", xlabel=name)
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if axes is panels[0] else (1,)))
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.margins(0.15)
     panels[0].set_ylabel("bits per character of held-out text")
@@ -286,7 +404,7 @@ def draw_ladder(steps):
         f"{number}: {step.name}" + f" (open: {step.lesson})" * (step.bits is None)
         for number, step in enumerate(steps, 1)
     ]
-    figure.suptitle("    ".join(names), fontsize=9)
+    figure.suptitle("\n".join("    ".join(part) for part in (names[:4], names[4:])), fontsize=9)
     return figure
 
 
@@ -320,11 +438,12 @@ def ladder_of(folder, seed):
 
 
 def table(head, rows):
-    """An HTML table; a row whose second cell is empty is one that is left open."""
+    """An HTML table; a row whose second cell is empty is a step that is left open."""
     lines = [f"<tr>{''.join(f'<th>{html.escape(cell)}</th>' for cell in head)}</tr>"]
     for row in rows:
         cells = "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row)
-        lines.append(f"<tr{' class=open' * (not row[1])}>{cells}</tr>")
+        kind = " class=open" * (not row[1]) + " class=own" * row[1].startswith("your ")
+        lines.append(f"<tr{kind}>{cells}</tr>")
     return f'<div class="wide"><table>{"".join(lines)}</table></div>'
 
 
@@ -341,7 +460,7 @@ def page(board, steps, figure, notes, seed):
     parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{today.day} {today:%B %Y}, seed {seed}</p>"]
     for event, rows in board.items():
         head = ("rank", "entry", "right answers", "bytes", "FLOPs", "")
-        parts += [f"<h2>Digits: {html.escape(event)}</h2>", table(head, rows)]
+        parts += [f"<h2>{html.escape(event)}</h2>", table(head, rows)]
     if steps:
         file = io.BytesIO()
         figure.savefig(file, format="png", dpi=120)
@@ -356,7 +475,8 @@ def page(board, steps, figure, notes, seed):
             "The intervals contain the mean with a probability of 95 %. The speeds are medians "
         )
         parts.append(f"<p>{said}of {ROUNDS}, with the lowest and the highest.</p>")
-        for when, step in (("as trained", done[0]), ("after the last step", done[-1])):
+        done = [step for step in done if step.text]  # the simulator writes none
+        for when, step in (("as trained", done[0]), (f"after: {done[-1].name}", done[-1])):
             parts.append(f"<h3>It writes, {when}, with seed {seed}</h3>")
             parts.append(f"<pre>{html.escape(step.text)}</pre>")
     if notes:
@@ -369,8 +489,25 @@ def page(board, steps, figure, notes, seed):
     return html_page(title, "\n".join(parts), STYLE, "img-src data:")
 
 
-def write_page(*parts):
-    """Write the page beside the milestones; returns its path."""
+def place_on_board(board, own, steps):
+    """The learner's place on the board, in one line, as `tito status` shows it.
+
+    own  names of the learner's entries
+    """
+    rows = board["Digits, fresh"]
+    ranks = [f"{name} rank {rank}" for rank, name, *_ in rows if name in own and rank != "-"]
+    parts = [f"{', '.join(ranks)} of {len(rows)} on fresh digits"] if ranks else []
+    if done := [step for step in steps if step.bits is not None]:
+        first, last = (step.bits.mean() for step in (done[0], done[-1]))
+        parts.append(f"your GPT {first:.3f} bits per character, {last:.3f} after the ladder")
+    today = date.today()
+    return f"The olympics of {today.day} {today:%B %Y}: {'; '.join(parts)}" if parts else ""
+
+
+def write_page(line, *parts):
+    """Write the page, and the line for `tito status`, beside the milestones; returns the path
+    of the page."""
     path = place("olympics_mine").with_suffix(".html")
     files.write(path, page(*parts))
+    files.write(path.with_suffix(".txt"), line + "\n")
     return path

@@ -6,6 +6,7 @@ from programs import program
 
 from tinytorch.core.interpretability import AttentionOnly
 from tinytorch.core.layers import manual_seed
+from tinytorch.support.checkpoints import load_state
 
 milestone = program("09_2022_circuits")
 
@@ -37,9 +38,10 @@ def test_training_ends_when_the_loss_is_low_enough(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_run_measures_three_seeds_and_draws_two_maps(monkeypatch, capsys):
+def test_a_run_measures_three_seeds_and_saves_one_network(monkeypatch, capsys, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
-    for name, value in {"STEPS": 2, "SINGLE": 2}.items():
+    path = tmp_path / "circuits.npz"
+    for name, value in {"STEPS": 2, "SINGLE": 2, "place": lambda name: path}.items():
         monkeypatch.setattr(milestone, name, value)
     train = milestone.train
     monkeypatch.setattr(milestone, "train", lambda *a, **k: train(*a, **{**k, "steps": 2}))
@@ -53,7 +55,8 @@ def test_a_run_measures_three_seeds_and_draws_two_maps(monkeypatch, capsys):
         "loss of two layers",
         "loss of one layer",
     }
-    assert len(figure.axes) == 3
+    assert len(figure.axes) == 2 and "interpretability-which-circuit" in said
+    milestone.network().load_state_dict(load_state(path))
 
 
 @pytest.mark.slow

@@ -1,12 +1,14 @@
 """`tito milestone run olympics --mine`: the learner's own networks."""
 
 import importlib
+import re
 import sys
 
 import numpy as np
 import pytest
 from programs import TEXT, program
 
+from tinytorch.core.interpretability import AttentionOnly
 from tinytorch.core.layers import manual_seed
 from tinytorch.core.olympics import Entry
 from tinytorch.core.tokenization import CharTokenizer, Tokenizer, train_bpe_fast
@@ -46,6 +48,7 @@ def trained(folder):
     for name in NETWORKS:
         save_state(folder / f"{name}.npz", network(name))
     save_gpt(folder / "gpt.npz", gpt(), Tokenizer(train_bpe_fast(TEXT, 280)))
+    save_state(folder / "circuits.npz", AttentionOnly(64, 47, 64, 2, 2).state_dict())
     return folder
 
 
@@ -62,8 +65,16 @@ def test_all_of_ones_own_networks_are_on_the_board_and_the_ladder(trained, capsy
     said, page = capsys.readouterr().out, page_of(trained)
     assert "digits, fresh: your MLP" in measured and "digits, fresh: your CNN" in measured
     assert len(figure.axes) == 2 and "open" not in figure._suptitle.get_text()
-    for name in ("your MLP", "your CNN", "leaked", *(step[0] for step in mine.LADDER)):
+    assert all(f"{n}: " in figure._suptitle.get_text() for n in range(1, 8))
+    steps = [step[0] for step in mine.LADDER]
+    for name in ("your MLP", "your CNN", "your circuit", "leaked", "ms on an A100", *steps):
         assert name in said and name in page
+    line = (trained / "olympics_mine.txt").read_text(encoding="utf-8")
+    assert re.fullmatch(
+        r"The olympics of .* 20\d\d: your CNN rank \d, your MLP rank \d of 9 on fresh digits; "
+        r"your GPT \d.\d{3} bits per character, \d.\d{3} after the ladder\n",
+        line,
+    )
     assert "<title>The networks of Ada &lt;L&gt;</title>" in page and 'src="data:image/png' in page
     assert "tito milestone run olympics --mine --seed 3" in page and "://" not in page
     assert [line for line in said.splitlines() if line.startswith("> ")]
@@ -74,8 +85,10 @@ def test_all_of_ones_own_networks_are_on_the_board_and_the_ladder(trained, capsy
 def test_with_nothing_trained_it_says_which_milestones_train_and_how_long(folder):
     with pytest.raises(SystemExit) as ended:
         olympics.run(0, ["--mine"])
-    for name in ("digits_mlp (some seconds)", "digits_cnn (a minute)", "gpt (some minutes)"):
+    times = "digits_mlp (some seconds)", "digits_cnn (a minute)", "gpt (some minutes)"
+    for name in (*times, "circuits (a minute)"):
         assert f"tito milestone run {name}" in ended.value.code
+    assert not list(folder.iterdir())
 
 
 def test_with_one_network_the_others_are_named(folder, capsys):
@@ -96,9 +109,11 @@ def test_damaged_and_other_files_are_named_and_the_rest_is_judged(trained, capsy
     save_state(trained / "gpt.npz", {"weights": 1})
     (trained / "mine.npz").write_bytes(b"PK of no archive")
     np.savez(trained / "other.npz", **{"0.bias": np.zeros(3)})
+    (trained / "circuits.npz").write_bytes(data)
     measured, figure = olympics.run(0, ["--mine"])
     said = capsys.readouterr().out
     assert "your MLP cannot be judged: " in said and "damaged" in said
+    assert "your circuit" in said and "nothing was loaded" in said
     assert "contains nan or infinity" in said and figure is None
     assert "your GPT cannot be judged: " in said and "holds no GPT" in said
     assert "mine.npz cannot be judged" in said and "other.npz cannot be judged: its arr" in said
@@ -128,12 +143,29 @@ def test_a_step_whose_lesson_is_not_done_is_open(trained, monkeypatch, capsys):
         raise NotImplementedError("exercise compression-prune-neurons is yours to write")
 
     monkeypatch.setattr("tinytorch.core.compression.prune_neurons", unwritten)
-    monkeypatch.setitem(sys.modules, "tinytorch.core.quantization", None)
+    monkeypatch.setattr("tinytorch.core.kernels.predicted", unwritten)
+    for lesson in ("quantization", "compilation"):
+        monkeypatch.setitem(sys.modules, f"tinytorch.core.{lesson}", None)
     _, figure = olympics.run(0, ["--mine"])
     page, title = page_of(trained), figure._suptitle.get_text()
     assert "2: idle neurons removed (open: compression)" in title
     assert "3: 4 bits (open: quantization)" in title and "5: 8 texts at once" in title
-    assert page.count("<tr class=open>") == 2 and "lesson quantization is not done" in page
+    assert "6: compiled (open: compilation)" in title and "(open: kernels)" in title
+    assert page.count("<tr class=open>") == 4 and "lesson quantization is not done" in page
+
+
+def test_compiled_layers_and_kernels_compute_what_the_model_does():
+    manual_seed(0)
+    ids, characters = np.arange(8) + 3, np.ones(280)
+    small = mine.in_4_bits(gpt(), None)[0].eval()
+    wanted = small(ids[None]).data
+    np.testing.assert_allclose(mine.compiled(small, None)[0](ids[None]).data, wanted, atol=1e-5)
+    before = mine.Step("before", "", bits=np.full(40, 5.0), size=9)
+    step = mine.by_kernels(small, ids, characters, before)
+    np.testing.assert_allclose(step.bits, before.bits, atol=1e-5)
+    assert step.size == 9 and len(step.speeds) == mine.PASSES and (step.speeds > 0).all()
+    small.positions = None
+    assert mine.by_kernels(small, ids, characters, before).bits is None
 
 
 def test_neurons_that_reach_nothing_are_removed_and_nothing_changes():

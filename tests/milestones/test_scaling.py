@@ -84,6 +84,22 @@ def test_a_wider_gpt_has_heads_of_the_same_size_and_a_lower_learning_rate():
     assert narrow.layers == wide.layers and narrow.steps == wide.steps
 
 
+def test_every_width_gets_the_same_flops_and_the_conclusion_follows_from_the_bits(capsys):
+    budgets = {w: milestone.with_budget(w) for w in (*milestone.WIDTHS, milestone.LARGEST)}
+    flops = [milestone.count(chosen) * chosen.steps for chosen in budgets.values()]
+    assert max(flops) / min(flops) < 1.01
+    assert budgets[milestone.BUDGET] == milestone.settings(milestone.BUDGET)
+    for bits, said in [((3, 3, 2, 4, 5), True), ((2, 3, 4, 5, 6), False), ((6, 5, 4, 3, 2), False)]:
+        rest = iter(bits)
+
+        class Fake:
+            def measure(self, width, chosen):
+                return 9, next(rest)
+
+        milestone.spend(Fake(), budgets)
+        assert ("too few weights" in capsys.readouterr().out) == said
+
+
 def test_a_part_of_the_text_is_spread_over_it(tiny, monkeypatch):
     texts = []
     train = milestone.train
@@ -111,5 +127,5 @@ def test_a_run_predicts_the_largest_before_it_is_trained(tiny, capsys):
         "bits of error for the largest GPT",
     }
     assert said.index("Width 80, ") < said.index("width 80, ")
-    assert said.count("width 24, ") == 10 and said.count("width 80, ") == 1
+    assert said.count("width 24, ") == 11 and said.count("width 80, ") == 2
     assert len(figure.axes) == 2

@@ -11,6 +11,7 @@ from tito.learn import notebook_sync, progress
 from tito.lesson import cells
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Exercise, check_of_hint, hint_text
+from tito.safe_text import plain
 
 FAILED = ("failed", "error", "timeout", "memory", "crashed")  # statuses of a check
 
@@ -72,6 +73,15 @@ def rows(root: Root) -> list[LessonStatus]:
                 exports[lower.name] = exported(lower, records)
         state.below = [name for name in exports if before.get(name, exports[name]) != exports[name]]
     return states
+
+
+def place_on_board(root: Root) -> str:
+    """The line that `tito milestone run olympics --mine` wrote; "" without one."""
+    try:
+        path = root.path / "modules" / "milestones" / "olympics_mine.txt"
+        return plain(path.read_text(encoding="utf-8").strip())
+    except (OSError, UnicodeError):
+        return ""
 
 
 def exported(entry: Entry, records: dict[str, Any]) -> str:

@@ -80,8 +80,10 @@ def enter(folder: Path) -> str:
     return f"cd {shlex.quote(str(folder))} && . bin/activate-tinytorch.sh"
 
 
-def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -> Group:
-    """The state of each lesson, and what to do next."""
+def status(
+    root: Root, rows: list[LessonStatus], step: tuple[str, str] | None, place: str = ""
+) -> Group:
+    """The state of each lesson, the place on the board of olympics, and what to do next."""
     name = track_title(root)
     title = unbroken((root.name, "bold"), f" {root.kind} in {root.path}")
     if name:
@@ -103,6 +105,7 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
         for row in rows
         if row.given_up
     ]
+    notes += [Text(place, "dim")] * bool(place)
     last = Text("\nThe course is complete: every lesson has passed.", "green")
     if step:
         last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))

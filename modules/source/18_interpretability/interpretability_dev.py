@@ -140,10 +140,9 @@ def next_token_loss(model, x, y):
 check("targets")
 
 # %% [markdown]
-# The network is a GPT without feed-forward networks: in each block, attention reads the
-# normalized stream, and its result is added to the stream. The network has the attributes of a
-# GPT, so every tool of this chapter works for both. In this chapter, *head* always means an
-# attention head. The last layer, `model.head`, is called the *output layer*.
+# The network is a GPT without feed-forward networks. Every tool of this chapter works for both.
+# In this chapter, *head* always means an attention head. The last layer, `model.head`, is the
+# *output layer*.
 
 # %%
 #| export
@@ -208,13 +207,11 @@ figure = plot_lines({"one layer": train(layers=1)[1], "two layers": losses}, "st
 # %% [markdown]
 # One layer learns little more than which tokens are in the sequence. With two, the loss falls
 # from 3 nats to almost 0, from about step 100 to step 200. What has formed in this model?
-
-# %% [markdown]
+#
 # ## Hooks
 #
-# To see inside, we must read arrays that the model computes and throws away. A **hook** is a
-# function that is called whenever a certain module is called, and that gets what goes into the
-# module or what comes out. The code of the model stays as it is.
+# We must read arrays that the model computes and throws away. A **hook** is a function that is
+# called whenever a certain module is called, and gets what goes into it or what comes out.
 #
 # Python offers a place for a hook. `module(x)` calls `self.forward(x)`, and Python looks for
 # `forward` among the attributes of the *object* before it looks in the class. So a function
@@ -336,16 +333,14 @@ def record(model, *names):
 check("record")
 
 # %% [markdown]
-# Record the stream of the trained model. Its three rows of vectors are the three rows of the
-# first picture:
+# Record the stream of the trained model. Its three rows are the rows of the first picture:
 
 # %% tags=["demonstration"]
 ids, period = repeated(np.random.default_rng(1), 64, 48, 64, 12, 24)
 x, y = repeat_targets(ids, period)
 with record(model, "blocks.0.input", "blocks.0", "blocks.1") as seen:
     print("loss on new sequences:", next_token_loss(model, x, y).item())
-for name, stream in seen.items():
-    print(f"{name:15} {stream.shape}, mean length {np.linalg.norm(stream, axis=-1).mean():.1f}")
+print({name: stream.shape for name, stream in seen.items()})
 
 # %% [markdown]
 # ## Attention patterns
@@ -499,10 +494,8 @@ figure = plot_lines({"loss / ln 64": np.array(losses) / np.log(64),
 # score in layer 1 stay near 0 at first, and rise while the loss drops, the latter to about 1.
 
 # %% [markdown]
-# Both scores begin to rise at about the same step, while the loss drops; then the induction
-# score rises faster. The score of layer 0 stays below one half because the mean also contains
-# the later copies, where this layer does not look at the token before.
-#
+# Both scores begin to rise while the loss drops. That of layer 0 stays below one half because
+# the mean also contains the later copies, where this layer does not look at the token before.
 # But all of this is correlation: a network could also have these heads without using them.
 #
 # ## Changing a result
@@ -626,7 +619,6 @@ with evaluation_mode(model):
     intact = next_token_loss(model, x, y).item()
 print(f"loss: all heads {intact:.2f}, without both heads of layer 1 "
       f"{loss_without(1, [0, 1]):.2f}, of layer 0 {loss_without(0, [0, 1]):.2f}")
-print("rise by zero ablation:", (ablate(model, x, y, "zero") - intact).round(2).tolist())
 draw_ablation(ablate(model, x, y) - intact, "nats")
 # alt: Four cells, a row for each layer, with the rise of the loss when that head is ablated. In
 # layer 0 one head costs two nats and the other little. In layer 1 each costs about a quarter.
@@ -636,30 +628,6 @@ draw_ablation(ablate(model, x, y) - intact, "nats")
 # almost six, and the model is worse than guessing. Each is a *backup head* for the other:
 # alone, it still does most of the work. If you ablate one head at a time, you may conclude that
 # layer 1 hardly matters. In layer 0, one of the two heads does most of the work.
-#
-# In this model, zero ablation gives nearly the same numbers: its heads add no large constant.
-# In the next model one does. It has only layer 0 of the trained model, and the value vectors of
-# one head consist of 3 only, or of -3 only. Predict the effect of both kinds of ablation:
-
-# %% tags=["answer", "explained"]
-manual_seed(0)
-constant = AttentionOnly(64, 47, 64, 1, 2)
-constant.load_state_dict({name: array for name, array in model.state_dict().items()
-                          if "blocks.1" not in name})
-qkv = constant.blocks[0].attention.qkv
-for value in (3, -3):
-    qkv.weights.data[:, 128:160], qkv.bias.data[128:160] = 0, value  # the values of head 0
-    with evaluation_mode(constant):
-        before = next_token_loss(constant, x, y).item()
-    for how in ("mean", "zero"):
-        rise = ablate(constant, x, y, how)[0, 0] - before
-        print(f"constant {value:2}, {how} ablation changes the loss by {rise:+.3f} nats")
-
-# %% [markdown]
-# The head tells the model nothing about the tokens, and mean ablation shows that: the loss
-# stays the same. Zero ablation reports an effect, and another one for each constant, because it
-# removes a vector that the rest of the model gets at every position. A negative number would
-# mean that the model is better without this constant.
 #
 # ## Activation patching
 #
@@ -733,15 +701,18 @@ def pairs(count, seed=3):
     return clean, corrupt
 
 
-def patch_map(model):
-    clean, corrupt = pairs(8)
+clean, corrupt = pairs(8)
+rows, right = range(8), clean[:, 10]
 
-    def probability(logits):  # of the right token, 10, at the last position
-        powers = np.exp(logits[:, -1] - logits[:, -1].max(axis=-1, keepdims=True))
-        return (powers[range(8), clean[:, 10]] / powers.sum(axis=-1)).mean()
 
-    return np.concatenate([patch(model, clean, corrupt, probability, "blocks.{}.input")[:1],
-                           patch(model, clean, corrupt, probability)])
+def probability(logits):  # of the right token, 10, at the last position
+    powers = np.exp(logits[:, -1] - logits[:, -1].max(axis=-1, keepdims=True))
+    return (powers[rows, right] / powers.sum(axis=-1)).mean()
+
+
+def patch_map(model, first=clean, second=corrupt, score=probability):
+    return np.concatenate([patch(model, first, second, score, "blocks.{}.input")[:1],
+                           patch(model, first, second, score)])
 
 
 found = patch_map(model)
@@ -756,9 +727,41 @@ print(f"{(abs(found) < 0.05).sum()} of {found.size} cells are below 0.05")
 # at 10, and reads the token there. The attention weights suggested this circuit. Now we know
 # that the model uses it: each of the three vectors is *enough* to bring the whole answer back.
 #
-# The zeros also tell us something. After layer 0, the vector at position 9 still holds the
-# token, because layers only add to the stream. But patching it changes nothing. So the second
-# layer does not look at the earlier copy itself.
+# The zeros also say something. After layer 0, the vector at 9 still holds the token, but
+# patching it changes nothing. So the second layer does not look at the earlier copy itself.
+#
+# ## Two directions, two scores
+#
+# So far, clean vectors went into the corrupt run. This is **denoising**: it shows what is
+# *sufficient* for the answer. **Noising** puts corrupt vectors into the clean run, and shows
+# what is *necessary*: if a vector has a backup, the answer stays. `patch` does this when its
+# inputs change places; 1 then means that all of the answer is lost.
+#
+# A probability near 0 or 1 hardly changes with the logits: it *saturates*. The usual score is
+# the **logit difference**, the logit of the right token minus the logit of a wrong token, here
+# the one that the corrupt run prefers. Predict the three cells of the path, in both directions.
+
+# %% tags=["answer", "explained"]
+others = model(corrupt).data[:, -1].copy()
+others[rows, right] = -np.inf
+wrong = others.argmax(axis=-1)
+
+
+def difference(logits):
+    return (logits[rows, -1, right] - logits[rows, -1, wrong]).mean()
+
+
+for name, inputs in (("denoising", (clean, corrupt)), ("noising", (corrupt, clean))):
+    for score in (probability, difference):
+        found = patch_map(model, *inputs, score)
+        path = found[[0, 1, 2], [9, 10, 29]]
+        found[[0, 1, 2], [9, 10, 29]] = 0
+        print(f"{name:9} {score.__name__:11} path {path.round(1)}, any other cell at most "
+              f"{abs(found).max():.1f}")
+
+# %% [markdown]
+# Each of the three vectors is sufficient, and without any one of them most of the answer is
+# lost. No vector has a backup, although each head of layer 1 has one: both write to one vector.
 
 # %% [markdown] page="The residual stream"
 # ## The stream is a sum
@@ -804,8 +807,8 @@ check("contributions")
 # %% [markdown]
 # **Direct logit attribution** multiplies each contribution with the output layer's weights for
 # one token, which gives its share of that token's logit. Only the last norm is in between. It
-# subtracts a mean and divides by one number. Because the rest is linear if we keep this number
-# fixed, the shares and a last one, of the norm's bias, add up to the logit. Which part of the
+# subtracts a mean and divides by one number; if we keep this number fixed, the rest is linear,
+# and the shares and a small one, of the norm's bias, add up to the logit. Which part of the
 # model produces the logit of the right token?
 
 # %% tags=["answer", "explained"]
@@ -817,14 +820,59 @@ for name, part in parts.items():
     normalized = (part[:, -1] - part[:, -1].mean(axis=-1, keepdims=True)) / std
     shares = (normalized * model.norm.weight.data * weights).sum(axis=-1)
     print(f"{name:20} {shares.mean():+6.2f}")
-logits = model(clean).data[range(8), -1, clean[:, 10]]
-print(f"{'logit':20} {logits.mean():+6.2f}, of which the norm's bias "
-      f"{(model.norm.bias.data * weights).sum(axis=-1).mean():+.2f}")
+print(f"{'logit':20} {model(clean).data[range(8), -1, clean[:, 10]].mean():+6.2f}")
 
 # %% [markdown]
 # The logit comes from layer 1. Layer 0 adds almost nothing to it directly; it acts through
 # layer 1, whose keys it changes. Attribution sees direct paths only, while patching also sees
 # indirect ones: layer 0, keys of layer 1, logit.
+#
+# ## The weights of a head
+#
+# A head can also be read in its weights, without any input. The score of a query vector $x$ and
+# a key vector $y$ is $x W_Q W_K^T y^T / \sqrt{d}$, and for this key the head adds $y W_V W_O$.
+# The matrix $W_Q W_K^T$ is the **QK circuit**, which says where the head looks; $W_V W_O$, the
+# **OV circuit**, says what it moves. A head of layer 1 can read what a head of layer 0 has
+# written when the two meet: their **composition score** is $|W_{QK} W_{OV}^T|$ divided by both
+# lengths, about $1/\sqrt{64} = 0.125$ for random matrices of our size, 64 x 64.
+#
+# Does layer 0 prefer the position before? Does layer 1 find each of the 64 tokens where layer 0
+# has copied it, and does it raise the logit of the token that it reads? (The cell leaves out
+# biases and the division of the norm, but not its weight and mean.)
+
+# %% tags=["answer", "explained"]
+def circuits(layer, head):
+    attention, columns = model.blocks[layer].attention, slice(32 * head, 32 * head + 32)
+    gain = model.blocks[layer].norm1.weight.data[:, None]
+    q, k, v = (gain * w[:, columns] for w in np.split(attention.qkv.weights.data, 3, axis=1))
+    return q @ k.T, v @ attention.out.weights.data[columns]
+
+
+def share(scores):  # of rows whose largest number is on the diagonal
+    return (scores.argmax(axis=1) == np.arange(len(scores))).mean()
+
+
+tokens, places = (table.weight.data - table.weight.data.mean(axis=1, keepdims=True)
+                  for table in (model.embedding, model.positions))
+output = model.norm.weight.data[:, None] * model.head.weights.data
+for head in (0, 1):
+    scores = places[:24] @ circuits(0, head)[0] @ places[:24].T
+    scores[~np.tri(24, dtype=bool)] = -np.inf  # no head looks ahead
+    print(f"layer 0, head {head}: {share(scores[1:]):.0%} of positions prefer the one before")
+length = np.linalg.norm
+for before, after in np.ndindex(2, 2):
+    ov, (qk, last) = circuits(0, before)[1], circuits(1, after)
+    found = share(tokens @ qk @ (tokens @ ov).T)
+    score = length(qk @ ov.T) / length(qk) / length(ov)
+    print(f"layer 0, head {before}, layer 1, head {after}: composition {score:.2f}, found "
+          f"{found:.0%} of tokens, copied {share(tokens @ last @ output):.0%}")
+
+# %% [markdown]
+# In layer 0, one head prefers the position before at all of the first 24. Both heads of layer 1
+# find nearly every token where layer 0 has copied it, and both copy what they read: the two
+# halves of an induction head, in the weights alone. The composition scores are not far from
+# those of chance. They say that circuits meet, the products with tokens what for (Elhage et
+# al., 2021).
 #
 # ## The logit lens
 #
@@ -887,50 +935,21 @@ figure = draw_lens(logit_lens(gpt, sentence[None, :-1]), sentence, tokenizer)
 
 # %% [markdown]
 # Before the first layer, the guess is the token just read: when the output layer is tied, the
-# embedding of a token has its largest product with itself. After one layer, 16 of the 22
-# guesses are those of the whole model. How much does each layer add, measured in bits per
-# character, and what happens without the norm? We measure only at tokens with at least 32
-# others before them, in 50 windows of the test text. The cell also prints how sure the model
-# is: the mean probability of its best guess.
+# embedding of a token has its largest product with itself. After one layer, most guesses are
+# the guesses of the whole model.
+#
+# ## The heads of a language model
+#
+# Now ablate each head of the small GPT on 50 windows of the test text, and compute its
+# induction scores on repeated random tokens. Predict: is its map like the earlier one?
 
 # %% tags=["answer", "explained"]
 from tinytorch.data.texts import load_text
 
 test_ids = tokenizer.encode(load_text("test"))
-characters = np.array([len(tokenizer.token(id)) for id in range(512)])
 starts = np.random.default_rng(0).integers(0, len(test_ids) - 64, 50)
 windows = test_ids[starts[:, None] + np.arange(65)]
 text_x, text_y = windows[:, :-1], windows[:, 1:]
-
-
-def measured(logits):
-    logits, y = logits[:, 32:], text_y[:, 32:]
-    nats = cross_entropy(logits, y, reduction="none").data.sum()
-    sure = np.exp(-cross_entropy(logits, logits.argmax(axis=-1), reduction="none").data).mean()
-    bits = nats / np.log(2) / characters[y].sum()
-    return f"{bits:5.2f} bits per character, best guess {sure:3.0%}"
-
-
-lens = np.stack([logit_lens(gpt, row[None]) for row in text_x], axis=1)
-with evaluation_mode(gpt), record(gpt, "blocks.0.input", "blocks.0", "blocks.1") as seen:
-    gpt(text_x)
-for layer, (name, stream) in enumerate(seen.items()):
-    raw = (Tensor(stream) @ gpt.embedding.weight.T).data
-    print(f"layers: {layer}, {measured(lens[layer])}; without the norm {measured(raw)}")
-
-# %% [markdown]
-# The first layer does nearly all of the work, and the second saves a tenth of a bit. Without
-# the norm, the stream after one and two layers looks worse than it is: the model is less sure
-# of its guesses. With 0 layers it is the other way round. The norm makes these vectors much
-# longer, so the model is almost sure of the token just read, and that token hardly ever
-# follows. Without the norm it is sure of nothing, which costs less.
-#
-# ## The heads of a language model
-#
-# Now ablate each head of the small GPT on the same windows, and compute its induction scores on
-# repeated random tokens. Predict: is its map like the map of the model trained on repetitions?
-
-# %% tags=["answer", "explained"]
 with evaluation_mode(gpt):
     before = next_token_loss(gpt, text_x, text_y).item()
     ids512, period512 = repeated(np.random.default_rng(0), 32, 48, 512, 12, 24)
@@ -946,13 +965,10 @@ draw_ablation(ablate(gpt, text_x, text_y) - before, "nats")
 # and 0.6 nats per token, the four heads of layer 1 less than 0.03.
 
 # %% [markdown]
-# This model has no induction heads: no score is clearly above uniform attention. It does not
-# notice that random tokens repeat: it expects the tokens that follow in a text, so it is far
-# worse than guessing. Nearly all of the attention that it needs is in layer 0. If you have run
-# the milestone, load its larger GPT with `load_gpt("modules/milestones/gpt.npz")` and repeat
-# the experiment. Larger models, trained on more text, do have them (Olsson et al., 2022).
-#
-# A circuit of one model need not exist in another. An empty map is a result, so report it.
+# This model has no induction heads: no score is clearly above uniform attention, and on
+# repeated random tokens it is far worse than guessing. Nearly all of the attention that it
+# needs is in layer 0. Larger models, trained on more text, do have such heads (Olsson et al.,
+# 2022). An empty map is also a result: report it.
 
 # %% [markdown] page="Probes and superposition"
 # ## Probes
@@ -1002,11 +1018,10 @@ check("probe")
 # probe find an easier rule? A **control task** is a task with the same vectors, whose labels
 # the network cannot know. We compare the accuracy of the same probe on both tasks.
 #
-# Shuffled labels seem natural, but because nothing can predict them, this control is always
-# near one half, and every probe looks good next to it. It misses one trick: a probe can
-# recognize the *token* and guess from it. A fairer control gives each token one random label,
-# the same at all of its places. A probe can learn these labels from the token alone, although
-# they say nothing about what the network has computed.
+# Shuffled labels seem natural, but nothing can predict them: every probe looks good next to one
+# half. And a probe can recognize the *token* and guess from it. A fairer control gives each
+# token one random label, the same at all of its places. A probe can learn these labels from the
+# token alone, although they say nothing about what the network has computed.
 #
 # **Task.** Write `probe`. Draw the labels of the groups with `rng.integers(0, 2, ...)`: one for
 # each group from 0 to the largest.
@@ -1061,7 +1076,6 @@ for ids, _ in inputs:
     streams.append({name: array[:, 32:].reshape(-1, 64) for name, array in seen.items()})
 (groups, inside), (test_groups, test_inside) = [
     [a[:, 32:].ravel() for a in pair] for pair in inputs]
-print(f"always the more frequent answer: {max(test_inside.mean(), 1 - test_inside.mean()):.1%}")
 rng = np.random.default_rng(0)
 for layer, name in enumerate(names):
     data = streams[0][name], inside, streams[1][name], test_inside, rng
@@ -1084,9 +1098,9 @@ for layer, name in enumerate(names):
 # are not orthogonal. Then features disturb each other when several are active. If they are
 # rarely active at the same time, that costs little.
 #
-# A small model shows it. It gets `n` features, compresses them to `d` numbers, $h = xW$, and
-# tries to restore them with the same matrix: $\hat x = \mathrm{relu}(h W^T + b)$. The
-# *sparsity* is the probability that a feature is 0.
+# A small model shows it. It compresses `n` features to `d` numbers, $h = xW$, and tries to
+# restore them with the same matrix: $\hat x = \mathrm{relu}(h W^T + b)$. The *sparsity* is the
+# probability that a feature is 0.
 #
 # **Task.** Write `sparse_features` and `restored`.
 
@@ -1159,13 +1173,11 @@ figure = draw_stars({sparsity: toy_superposition(5, 2, sparsity, rng=0)
 # arrows, nearly a regular pentagon.
 
 # %% [markdown]
-# Without sparsity, the model keeps the two most important features, one for each dimension, and
-# nearly gives up the others. At 0.7 it keeps four, in two opposite pairs. When one feature of a
-# pair is active, the number restored for the other is negative, and the relu makes it 0. At
-# 0.97 it keeps all five. In between, the random start also matters: the model may drop feature
-# 1, although it is the second most important one. Now no single coordinate has a meaning, but
-# the direction of each feature has. In a real network we do not know the directions. *Sparse
-# autoencoders* search for them.
+# Without sparsity, the model keeps two features, one for each dimension. At 0.7 it keeps four,
+# in two opposite pairs: when one of a pair is active, the number restored for the other is
+# negative, and the relu makes it 0. At 0.97 it keeps all five. (In between, the random start
+# also matters.) Now no single coordinate has a meaning, but the direction of each feature has.
+# In a real network the directions are not known. *Sparse autoencoders* search for them.
 #
 # ## An open question
 #
@@ -1180,10 +1192,10 @@ for layer, P in enumerate(patterns(riddle, x)):
           f"scores {previous_token_score(P).round(3)}")
 
 # %% [markdown]
-# The same data, the same architecture, a loss near 0, and no induction head: all scores are
-# below 0.2, and in the first model both heads of layer 1 have more than 0.9. Begin with
-# `patch_map(riddle)`. Then look at the patterns of *one* sequence with period 20, as in that
-# map: a mean over many sequences hides the distance. Then test both models on other periods.
+# A loss near 0, and no induction head: all scores are below 0.2, and in the first model both
+# heads of layer 1 have more than 0.9. Begin with `patch_map(riddle)`. Then look at the patterns
+# of *one* sequence with period 20, as in that map: a mean over many sequences hides the
+# distance. Then test both models on other periods.
 
 # %% [markdown] question="which-circuit" points=6
 # **Question.** Which circuit solves the task in the model that was trained with `lr=1e-2`?
@@ -1196,29 +1208,25 @@ for layer, P in enumerate(patterns(riddle, x)):
 # ### BEGIN SOLUTION
 # The patch map still has three cells near 1.00, but the middle one is at another place: (before
 # layer 0, position 9), (after layer 0, position 20 or 21), (after layer 1, last position). So
-# the token at 9 does not go to position 10, but 11 or 12 positions further, and the shortest
-# period is 12. The distance differs from run to run; say it is 11, as in our runs.
+# the token at 9 goes 11 or 12 positions further. The distance differs from run to run; say 11.
 #
-# Layer 0: at position 20, one head looks 11 back, at 9, the other one 10 back, at 10.
-# (Patterns: weights mostly above 0.6 for the sequences of the map.) So the vector at 20 holds
-# "11 before me was token 9" and "10 before me was token 10", the token that followed. Patching
-# shows the second half: with another token at 10 instead of 9, (after layer 0, 20) is again the
-# only high cell of its row: 0.88 to 1.00, because each processor rounds differently.
+# Layer 0: at position 20, one head looks 11 back, at 9, the other one 10 back, at 10, by their
+# patterns. So the vector at 20 holds "11 before me was token 9" and "10 before me was token
+# 10". Patching also shows the second half: with another token at 10 instead of 9, (after layer
+# 0, position 20) is again the only high cell of its row.
 #
-# Layer 1: the last position, 29, looks at 20 with a weight near 1, in both heads. It searches
-# for the key "11 before me was the token you have just read" and reads the value "10 before me
-# was ...". That is an induction head whose two steps are shifted by 11 positions. Its key is
-# not the token after the earlier copy, so `induction_score` does not see it. A score that adds
-# the weights of all keys j with ids[j - 11] == ids[i] gives about 0.5, the highest of all
-# distances. Such a key exists for each period of the task, because none is shorter than 12.
+# Layer 1: the last position looks at 20. It searches for the key "11 before me was the token
+# you have just read" and reads the value "10 before me was ...": an induction head whose two
+# steps are shifted by 11. Its key is not the token after the earlier copy, so `induction_score`
+# does not see it. A score that adds the weights of all keys j with ids[j - 11] == ids[i] is the
+# highest of all distances. Such a key exists because no period is shorter than 12.
 #
-# Interventions: mean ablation of either head of layer 0 costs about 10 nats, so both are
-# needed: one carries what is searched for, the other what is read. In layer 1 each head alone
-# costs about 0.1, both together about 6: backup heads, as in the first model.
+# Interventions: mean ablation of either head of layer 0 costs several nats: one carries what is
+# searched for, the other what is read. In layer 1 each head alone costs much less than both
+# together: backup heads, as in the first model.
 #
-# A test that could fail: sequences with period 8 or 10. The first model still solves them (loss
-# about 0.01). This one should fail, because the key that it needs would lie after the query;
-# its loss is between 0.6 and 3. Periods above 24 work in both.
+# A test that could fail: sequences with period 8 or 10. The first model still solves them. In
+# this one the key that it needs would lie after the query, and its loss is many times as large.
 #
 # - 2 points: the three cells of the patch map, with the middle one's distance from position 9
 # - 2 points: layer 0 and layer 1, each by patterns or by patching another position
@@ -1230,21 +1238,13 @@ for layer, P in enumerate(patterns(riddle, x)):
 # %% [markdown]
 # ## Look back
 #
-# 1. In the corrupt run of the patch map, change position 10 instead of 9. Which three cells do
-#    you expect for the first model?
-# 2. Fit the probe for quotation marks on 20 windows, and measure it on the same 20 windows. How
-#    much higher is the accuracy, and why?
-# 3. Train *one* layer with a fixed period, `repeated(rng, 32, 48, 64, 16, 16)`. Its loss falls
-#    to 0, and its induction score is high. Is that an induction head? Find an input that shows
-#    the difference.
+# In the corrupt run of the patch map, change position 10 instead of 9. Which three cells do you
+# expect for the first model?
 #
 # PyTorch: `handle = module.register_forward_hook(f)` sets a hook, called as f(module, inputs,
-# output); what it returns replaces the output. `register_forward_pre_hook` does the same for
-# inputs. Both stay until `handle.remove()`. TransformerLens (`run_with_cache`,
-# `run_with_hooks`) and nnsight offer our `record` and `changed` for published models.
+# output); what it returns replaces the output. It stays until `handle.remove()`. For published
+# models, TransformerLens (`run_with_cache`, `run_with_hooks`) and nnsight do this.
 
 # %% [markdown] tags=["answer"]
-# 1. Position 10 before layer 0, position 10 after it, and the last one after layer 1. Only the
-#    first row differs from the first map: the token at 10 is the one that is read.
-# 3. No: it looks a fixed distance back. On sequences with another period its loss is larger
-#    than that of guessing, and the loss of the model with two layers stays near 0.
+# Position 10 before layer 0, position 10 after it, and the last one after layer 1. Only the
+# first row differs from the first map: the token at 10 is the one that is read.

@@ -554,6 +554,29 @@ figure = plot_throughput(speeds)
 # they need 16 times as many operations, and each reads its own keys and values. As in the
 # roofline of lesson 19, a larger batch gains little when the operations take most of the time.
 #
+# On a GPU the roofline explains nearly all of it. For each token, a model reads every weight,
+# 4 bytes, and uses it in one multiplication and one addition. A batch of B requests uses each
+# weight B times, but each request also reads its own keys and values. Below, GPT-2 has written
+# 512 tokens, and the GPU is an A100: 19.5e12 FLOPs and 1.555e12 bytes per second by its data
+# sheet, a ridge point of 12.5 FLOPs per byte. Predict from which batch on arithmetic is the
+# limit.
+
+# %% tags=["answer", "explained"]
+from tinytorch.core.profiling import Machine, roofline
+
+weights, cached = 124e6, 2 * 12 * 768 * 512  # cached: keys and values of a request, in numbers
+for batch in (1, 4, 16, 64, 256):
+    flops = 2 * batch * (weights + cached)
+    moved = 4 * (weights + batch * cached)
+    step, limit = roofline(flops, moved, Machine(19.5e12, 1.555e12))
+    print(f"batch {batch:3}: {flops / moved:4.1f} FLOPs per byte, {batch / step:7,.0f} tokens "
+          f"per second, limited by {limit}")
+
+# %% [markdown]
+# From none: memory is always the limit. One request uses 4 % of the arithmetic. With 64, the
+# keys and values are most of the bytes, and each of their numbers is used for one request only.
+# So larger models share keys and values between heads, and store them in fewer bits.
+#
 # A batch also has a price: a request waits until there are others, and all of them end late if
 # one is long. In **static batching**, the requests of a batch start together, and the next
 # batch starts when the longest one has ended. In **continuous batching**, the next request

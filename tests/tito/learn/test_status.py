@@ -250,6 +250,17 @@ def test_an_odd_time_of_the_last_run_is_no_crash(entry, when):
     assert "numbers" in result.stdout
 
 
+def test_the_place_on_the_board_is_one_line(small_workspace):
+    assert status.place_on_board(small_workspace) == ""
+    path = small_workspace.path / "modules" / "milestones" / "olympics_mine.txt"
+    for data, line in [(b"rank 1\n", "rank 1"), (b"\xff", ""), (b"a\x1b[2J\n", "a?[2J")]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        assert status.place_on_board(small_workspace) == line
+    path.write_bytes(b"rank 1 of 9")
+    assert "\nrank 1 of 9\n" in tito(small_workspace, "status").stdout
+
+
 def test_status_as_json_has_the_promised_keys(entry):
     verdict_on(entry)
     one = json.loads(tito(entry.root, "status", "--json").stdout)[0]

@@ -119,7 +119,7 @@ def status(json: Json = False) -> None:
     from tito.views import link
 
     step = lesson_status.next_step(rows)
-    echo(views.status(root, rows, step))
+    echo(views.status(root, rows, step, lesson_status.place_on_board(root)))
     show_due(root)
     if not (step or root.is_course):
         from tito.learn import certificate, milestone, workspace
