@@ -413,6 +413,12 @@ def test_the_first_page_shows_what_will_be_made_before_one_scrolls(open_page):
         assert box["y"] + box["height"] <= 900
     assert "bits" in page.locator("figure.gpt figcaption").inner_text()
     assert len(page.locator("figure.gpt blockquote p").all()) == 3
+    steps = page.locator("figure.ladder li").all_inner_texts()
+    sizes = [float(re.search(r"([\d,]+) kB", step)[1].replace(",", "")) for step in steps]
+    assert (
+        len(sizes) == 6 and max(sizes) == sizes[2] and sizes[2:] == sorted(sizes[2:], reverse=True)
+    )
+    assert "15 hours" in page.locator("article").inner_text()
     assert page.locator("article a", has_text=".zip").count() == 1
 
 
@@ -440,7 +446,7 @@ def test_every_lesson_that_was_run_has_three_pictures(site):
 
 def test_no_file_of_the_site_holds_a_solution_or_a_hidden_check(site):
     """Looked for in another way than the build does: whatever the file is, packed or not."""
-    # Pyodide's files are others' and checked by hash; WebAssembly holds phrases like "Returns None."
+    # Pyodide's files are others' and checked by hash; WebAssembly holds words as "Returns None."
     files = (path for path in site.folder.rglob("*") if path.is_file())
     paths = [path for path in files if "pyodide" not in path.parts]
     lines = {}
