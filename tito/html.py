@@ -30,9 +30,10 @@ ATTRIBUTES = frozenset(
     " rowspan rspace scriptlevel separator stretchy symmetric voffset width xmlns".split()
 )
 LINK = re.compile(r"(?i)(https?|mailto):|(?!//)[^:\\]*([/?#]|\Z)")
-# A plot of matplotlib on a dark page: each colour is as light as it was dark, in the same hue.
+# A plot of matplotlib on a dark page: each colour is as light as it was dark, in the same hue. A
+# picture in it, turned twice, keeps its colours.
 DARK_PLOT = """<style>.ground { fill: #fff } @media (prefers-color-scheme: dark) {
-.ground { fill: #14181e } #figure_1 { filter: url(#dark) } }</style>
+.ground { fill: #14181e } #figure_1, #figure_1 image { filter: url(#dark) } }</style>
 <filter id="dark" color-interpolation-filters="sRGB"><feColorMatrix values="\
 .574 -1.43 -.144 0 1 -.426 -.43 -.144 0 1 -.426 -1.43 .856 0 1 0 0 0 1 0"/></filter>
 <rect class="ground" width="100%" height="100%"/>"""
@@ -160,9 +161,7 @@ def _templates() -> Any:
 
 
 def adaptive_plot(svg: str) -> str:
-    """An SVG of matplotlib for light and dark pages, in pixels, and without the time when it was
-    made. A picture inside it would lose its colours, so it must have none.
-    """
+    """An SVG of matplotlib for light and dark pages, in pixels, without the time of its making."""
     start = svg.index("<svg")
     head, end = svg[start : svg.index(">", start) + 1], svg[svg.index(">", start) + 1 :]
     end = WHITE_PATCH.sub(r"\1none", re.sub(r"<metadata>.*?</metadata>", "", end, flags=re.S))

@@ -36,10 +36,11 @@ from tito.page.drawings import has_picture
 SECONDS = 300  # a cell may take
 KEPT = 3  # outputs of each program: its last edits
 LIBRARIES = ("numpy", "matplotlib", "ipykernel")
-# The first cell. A plot is lines, which follow the page's colours; one that contains a picture,
-# or many points, is a picture, twice as fine as the page shows it, for screens that are.
+# The first cell. A plot is lines, which follow the page's colours. One with many points, or with
+# white words, which stand on a picture, is a picture, twice as fine as the page shows it.
 FIRST = "%config InlineBackend.figure_formats = ['svg', 'retina']"
 LONGEST = 300_000  # characters of an SVG
+WHITE = re.compile(r'<g id="text_\d+">\s*<!--[^>]*-->\s*<g style="fill: #ffffff')
 # The repr of an object without a better one, which is not worth showing.
 ADDRESS = re.compile(r"<[\w.]+(?: object)? at 0x[0-9a-f]+>")
 CELL_FILE = re.compile(r"\S*ipykernel_\d+\S*\.py")  # how a kernel names its cells in a traceback
@@ -328,7 +329,7 @@ def _reproducible(output: Output) -> Output:
     output = json.loads(json.dumps(output))
     data = output.get("data", {})
     if "image/png" in data and (svg := data.pop("image/svg+xml", "")):  # a plot
-        if "<image" not in svg and len(svg) <= LONGEST:
+        if not ("<image" in svg and WHITE.search(svg)) and len(svg) <= LONGEST:
             output |= {"data": {"image/svg+xml": adaptive_plot(svg)}, "metadata": {}}
             return output
     if has_picture(output) or ADDRESS.fullmatch(data.get("text/plain", "")):

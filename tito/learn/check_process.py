@@ -473,7 +473,8 @@ class Screen:
             return
         for number in pyplot.get_fignums() if show else ():
             figure, data = pyplot.figure(number), io.BytesIO()
-            kind = "png" if any(axes.images for axes in figure.axes) else "svg"
+            is_written_on = any(axes.images and axes.texts for axes in figure.axes)
+            kind = "png" if is_written_on else "svg"
             figure.savefig(data, format=kind, dpi=110)
             self._add_picture(kind, data.getvalue())
         pyplot.close("all")

@@ -200,7 +200,7 @@ class Drawn:
         ("display(Drawn(), 5)", "5", ["svg"]),
         ("import sys; print('no', file=sys.stderr)", "no", []),
         ("import matplotlib.pyplot as plt\nplt.plot([1])", "", ["svg"]),
-        ("import matplotlib.pyplot as plt\nplt.imshow([[1]])", "", ["png"]),
+        ("import matplotlib.pyplot as plt\nplt.imshow([[1]]); plt.text(0, 0, 1)", "", ["png"]),
         (
             "import matplotlib.pyplot as plt\nplt.plot([1]); plt.figure(); plt.plot([2])",
             "",
