@@ -37,7 +37,7 @@ SECONDS = 300  # a cell may take
 KEPT = 3  # outputs of each program: its last edits
 LIBRARIES = ("numpy", "matplotlib", "ipykernel")
 # The first cell. A plot is lines, which follow the page's colours. One with many points, or with
-# white words, which stand on a picture, is a picture, twice as fine as the page shows it.
+# white words on a picture, is a picture itself, twice as fine as the page shows it.
 FIRST = "%config InlineBackend.figure_formats = ['svg', 'retina']"
 LONGEST = 300_000  # characters of an SVG
 WHITE = re.compile(r'<g id="text_\d+">\s*<!--[^>]*-->\s*<g style="fill: #ffffff')

@@ -7,7 +7,7 @@ The drawing of a lesson is put into that section of its pages: after the paragra
 the words `after`, or at the section's end. Another is a generated part of a page,
 `<!-- made: NAME -->`. One with `replaces` is shown instead of the picture of the cell that contains
 these words, which stays in the notebook: in its place or, with `after`, after that paragraph.
-`script` names the file of `static/drawings` that lets it be touched.
+`script` names the file of `static/drawings` that makes it interactive.
 """
 
 import json
