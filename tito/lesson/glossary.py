@@ -9,7 +9,7 @@ import html
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tito.errors import UsageError, suggest
 from tito.lesson.cells import Source
@@ -106,10 +106,8 @@ class TermLinks:
         self.place, self.marks = place, {"\ue001": "</a>"}
         self.terms: dict[str, tuple[Entry, str, str, str]] = {}
         for other in (one for one in entry.root.lessons if one.number < entry.number):
-            parts = sections(other.declared.source)
-            for term in other.declared.meta["terms"]:
-                if explained := explanation(term, parts):
-                    self.terms.setdefault(_key(term), (other, term, *explained))
+            for term, explained in _explanations(other):
+                self.terms.setdefault(_key(term), (other, term, *explained))
         longest_first = sorted(self.terms, key=len, reverse=True)
         names = "|".join(map(pattern, longest_first)) or "(?!)"
         self.named = re.compile(
@@ -132,6 +130,13 @@ class TermLinks:
             return f"{mark}{match[0]}\ue001"
 
         return self.named.sub(link, text)
+
+
+@lru_cache(64)
+def _explanations(entry: Entry) -> list[tuple[str, tuple[str, str]]]:
+    parts = sections(entry.declared.source)
+    found = ((term, explanation(term, parts)) for term in entry.declared.meta["terms"])
+    return [(term, explained) for term, explained in found if explained]
 
 
 def _key(term: str) -> str:
