@@ -618,6 +618,7 @@ MORE_PLACES = {
     "out of memory": "gradient-checkpointing peak-memory memory-of-the-graph the-memory-of-a-cache",
     "difference between Adam and AdamW": "weight-decay adam",
     "torch.compile": "21_compilation from_pytorch",
+    "nn.Embedding": "embeddings",
     "race condition": "barriers-and-races",
     "make matrix multiplication faster": "20_acceleration matrix-products-with-tiles",
     "mat1 and mat2 shapes cannot be multiplied": "matrix-products fully-connected-layers",

@@ -19,7 +19,7 @@ async function load() {
 async function find(question) {
   loaded ??= load();
   const pagefind = await loaded.catch((error) => { loaded = undefined; throw error; }), found = new Map(); // a later word tries again
-  const words = question.toLowerCase().replace("difference between", "").match(/[\p{L}\p{N}_.]+/gu) || [], meant = words.filter((word) => !STOP.has(word));
+  const words = question.toLowerCase().replace(/difference between|\b(nn|torch|np|f)\./g, "").match(/[\p{L}\p{N}_.]+/gu) || [], meant = words.filter((word) => !STOP.has(word));
   let tries = [(meant.length ? meant : words).slice(0, WORDS)];
   while (tries.length && found.size < ENOUGH) {
     const each = await Promise.all(tries.map((some) => pagefind.search(some.join(" "))));
