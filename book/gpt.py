@@ -1,5 +1,6 @@
-"""What the GPT of the milestone wrote and reached, for the book's first page: python book/gpt.py.
-It reads milestones.json, which a build writes; without a run of the milestone it prints nothing.
+"""For the book's first page: what the GPT of the milestone wrote and reached, and the ladder of the
+models of the milestones, by the bytes that they store: python book/gpt.py. It reads
+milestones.json, which a build writes; without a run of these milestones it prints nothing.
 """
 
 import html
@@ -8,6 +9,18 @@ import re
 from pathlib import Path
 
 SENTENCES, SHORT, LONG = 3, 16, 150  # how many, and characters of one
+INTEGERS = "milestones/10_2018_integers"
+LADDER = {  # what the milestone of integers prints before the bytes: (page, name)
+    r"The dense network.*?32 bits": ("milestones/03_1989_digits_mlp", "A network reads digits"),
+    r"The convolutional network.*?32 bits": (
+        "milestones/04_1998_digits_cnn",
+        "One with convolutions",
+    ),
+    r"The GPT: [\d,]+ weights,": ("milestones/05_2018_gpt", "A GPT writes"),
+    r"rounding, 8 bits": (INTEGERS, "The GPT, in 8 bits"),
+    r"GPTQ, 4 bits": (INTEGERS, "in 4 bits"),
+    r"GPTQ, 3 bits": (INTEGERS, "in 3 bits"),
+}
 
 
 def sentences(printed: str) -> list[str]:
@@ -32,8 +45,25 @@ def figure(printed: str) -> str:
     )
 
 
+def ladder(printed: str) -> str:
+    """A list of the models with a bar each, and their bytes."""
+    found = [re.search(rf"{before} +([\d,]+) bytes", printed, re.S)[1] for before in LADDER]
+    sizes = [int(one.replace(",", "")) for one in found]
+    rows = "".join(
+        f'<li style="--share: {size / max(sizes):.1%}"><a href="{page}.html">{name}</a> '
+        f"<span>{size / 1000:,.0f} kB</span></li>"
+        for (page, name), size in zip(LADDER.values(), sizes, strict=True)
+    )
+    return (
+        f'<figure class="ladder"><ol>{rows}</ol>\n<figcaption>Models that you make, and what each '
+        "stores. Quantization makes the GPT small again.</figcaption></figure>"
+    )
+
+
 if __name__ == "__main__":
     place = Path("milestones.json")
     results = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
     if "gpt" in results:
         print(figure(results["gpt"]))
+    if "integers" in results:
+        print("\n" + ladder(results["integers"]))

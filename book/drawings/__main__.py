@@ -4,7 +4,7 @@ those of each lesson into its folder, `modules/source/02_tensor/drawings.json`, 
 
 Each module here but `figure` has a function `figures()`, which returns a list of Figures: their
 first state, computed with the course's own functions. The script that answers the reader's hand is
-`book/_static/drawings/` with the module's name.
+in `tito/page/static/drawings/` and has the module's name.
 """
 
 import importlib
@@ -30,10 +30,8 @@ def described():
     lessons = {path.name.partition("_")[2]: path for path in SOURCE.iterdir() if path.is_dir()}
     files = {folder / "drawings.json": [] for folder in [*lessons.values(), BOOK]}
     for script, figure in figures():
-        code = (BOOK / "_static" / "drawings" / f"{script}.js").read_text(encoding="utf-8")
         folder = lessons[figure.lesson] if figure.lesson else BOOK
-        row = figure.described(script) | {"script": script, "code": code}
-        files[folder / "drawings.json"].append(row)
+        files[folder / "drawings.json"].append(figure.described(script) | {"script": script})
     return files
 
 

@@ -58,7 +58,7 @@ class Figure:
         return place | {"html": self.html(script)}
 
     def html(self, script):
-        """The figure, whose script is `book/_static/drawings/SCRIPT.js`."""
+        """The figure, whose script is `tito/page/static/drawings/SCRIPT.js`."""
         steps = "".join(f"<li>{html.escape(step)}</li>" for step in self.steps)
         shown = f'<div class="panels">{self.drawn(self.panels)}</div>'
         listed = f'<ol class="steps">{steps}</ol>'

@@ -20,10 +20,9 @@ from tinytorch.core.tensor import broadcast_shape
 from tito.book import pages
 from tito.lesson import course
 from tito.page import drawings
-from tito.page.parts import STATIC as STYLES
+from tito.page.parts import STATIC
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-STATIC = REPOSITORY / "book" / "_static"
 sys.path.append(str(REPOSITORY / "book" / "drawings"))
 
 
@@ -452,7 +451,7 @@ def page_of(folder):
     scripts = "".join(
         f'<script defer src="{path.as_uri()}"></script>'
         for path in [
-            STYLES / "drawing.js",
+            STATIC / "drawing.js",
             *dict.fromkeys(STATIC / "drawings" / f"{script}.js" for script, _ in figures()),
         ]
     )
@@ -460,7 +459,7 @@ def page_of(folder):
     path.write_text(
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Drawings</title>'
         '<meta name="viewport" content="width=device-width">'
-        f'<link rel="stylesheet" href="{(STYLES / "page.css").as_uri()}">{scripts}'
+        f'<link rel="stylesheet" href="{(STATIC / "page.css").as_uri()}">{scripts}'
         "<style>body{display:block;margin:16px;font:16px sans-serif}main{padding:0}</style></head>"
         f"<body><main><h1>Drawings</h1>{''.join(parts)}</main></body></html>",
         encoding="utf-8",

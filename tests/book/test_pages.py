@@ -71,13 +71,13 @@ def test_a_learners_first_minutes_go_as_the_first_page_says(tmp_path):
     text = (REPOSITORY / "book" / "index.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```sh\n(.*?)^```", text, re.S | re.M)
     commands = block.splitlines()
-    assert [line.split()[0] for line in commands] == ["bin/tito", ".", "tito"]
+    assert [line.split()[0] for line in commands] == ["bin/tito"] * 2
     mine = tmp_path / "my-tinytorch"
     assert run_process(REPOSITORY, "init", str(mine)).returncode == 0
-    start, test = (run_process(mine, *commands[number].split()[1:]) for number in (0, 2))
+    start, test = (run_process(mine, *command.split()[1:]) for command in commands)
     assert "open  modules/source/00_descent/descent_dev.py" in start.stdout
     assert test.returncode == 1
-    assert "`tito hint descent`" in text
+    assert "`bin/tito hint descent`" in text
     assert "hint 1 of" in run_process(mine, "hint", "descent").stdout
 
 

@@ -15,7 +15,6 @@ course. The site is verified before it is put into `html`. Pagefind makes the in
 and `search.js` asks it.
 """
 
-import asyncio
 import base64
 import contextlib
 import importlib.util
@@ -23,14 +22,14 @@ import json
 import os
 import re
 import shutil
+import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tito import files
+from tito import child, files
 from tito.author import release
 from tito.book import (
     downloaded_notebook,
@@ -54,7 +53,7 @@ INDEX = "pagefind"  # the folder of the search's index in a site
 # What a search does not find: what repeats other pages or the names of their parts, and hints.
 SECTION = re.compile(r'<section id="([^"]+)">\s*(?:<span id="[^"]+"></span>\s*)?<h2')
 UNSEARCHED = ".headerlink, summary, .hint, .controls, .says, .lesson-card, .lesson-contents"
-Report = Callable[[str, int, int], None]  # a program's name, how many have been run, of how many
+Report = Callable[[str, int, int], None]  # a program that begins to run, its number, of how many
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Options:
     fast      without running the lessons: pages without outputs
     output    a new folder, or an earlier book's; None for `book/_build/html`
     commands  [(who it is for, "tito book build", click's command)], for the page that lists them
-    report    is called with each lesson or milestone that was run
+    report    is called with each lesson or milestone that begins to run
     """
 
     fast: bool = False
@@ -75,8 +74,8 @@ class Options:
 
 @dataclass
 class Site:
-    """A finished site: its folder, the number of its pages, the seconds it took, the lessons and
-    milestones that were run for it, and notes for its author.
+    """A finished site: its folder, the number of its pages, the CPU seconds it took, the lessons
+    and milestones that were run for it, and notes for its author.
     """
 
     path: Path
@@ -94,7 +93,7 @@ def build(root: Root, options: Options = Options()) -> Site:
     page that loads from another host; and MachineError when a file would contain a solution or a
     hidden check. Then an earlier site is not changed.
     """
-    began = time.monotonic()
+    began = cpu_seconds()
     refuse(root, options)
     work = root.path / "book" / "_build"
     ran: list[str] = []
@@ -124,8 +123,13 @@ def build(root: Root, options: Options = Options()) -> Site:
             f"{error.filename or work} was not written: {error.strerror or error}.",
             "Free some space, or make its folder writable.",
         ) from None
-    seconds = time.monotonic() - began
+    seconds = cpu_seconds() - began
     return Site(options.output or work / "html", len(found), seconds, ran, notes)
+
+
+def cpu_seconds() -> float:
+    """Of this process, and of those that it ran."""
+    return sum(os.times()[:4])
 
 
 def refuse(root: Root, options: Options) -> None:
@@ -274,37 +278,19 @@ def _write(folder: Path, contents: dict[str, bytes]) -> None:
 
 def _index(site: Path) -> None:
     """Let Pagefind make the index of the search, of each section by itself. Raises MachineError."""
-    from pagefind.index import IndexConfig
-    from pagefind.service import PagefindService
-
-    entry = site / INDEX / "pagefind-entry.json"
-
-    async def write() -> None:
-        config = IndexConfig(
-            output_path=str(site / INDEX), exclude_selectors=UNSEARCHED.split(", ")
-        )
-        async with PagefindService() as service:
-            index = await service.create_index(config)
-            for url, text in _searched(site):
-                await index.add_html_file(content=text, url=url)
-            await index.write_files()
-            # At its end the service is stopped, perhaps before its last file is on the disk.
-            for _ in range(600):
-                if entry.exists() and entry.read_bytes().endswith(b"}"):
-                    return
-                await asyncio.sleep(0.1)
-            raise OSError(f"{entry} is not complete")
-
-    try:
-        asyncio.run(write())
-    except (OSError, RuntimeError, AssertionError) as error:
-        raise MachineError(f"Pagefind made no index for the search: {error}", EXTRA) from None
+    command = [sys.executable, "-m", "pagefind", "--silent", "--keep-index-url"]
+    command += ["--exclude-selectors", UNSEARCHED, "--output-path", str(site / INDEX)]
+    with tempfile.TemporaryDirectory() as folder:
+        _write(Path(folder), dict(_searched(site)))  # a file's name is its address, with "#anchor"
+        process = child.run([*command, "--site", folder, "--glob", "**/*.{html,html#*}"])
+    if process.returncode:
+        raise MachineError(f"Pagefind made no index for the search: {process.stderr}", EXTRA)
     for path in (site / INDEX).glob("pagefind-*"):  # Pagefind's own boxes and styles
-        if path.name not in (entry.name, "pagefind-worker.js"):
+        if path.name not in ("pagefind-entry.json", "pagefind-worker.js"):
             path.unlink()
 
 
-def _searched(site: Path) -> Iterator[tuple[str, str]]:
+def _searched(site: Path) -> Iterator[tuple[str, bytes]]:
     """(address, HTML) of each section that the search finds, and of the text above the first."""
     for path in sorted(site.rglob("*.html")):
         text = path.read_text(encoding="utf-8")
@@ -319,8 +305,8 @@ def _searched(site: Path) -> Iterator[tuple[str, str]]:
             if match := SECTION.match(piece):
                 piece = head + re.sub(r"<(/?)h2\b", r"<\1h1", piece)
             if "<p" in piece:
-                url = f"/{path.relative_to(site).as_posix()}" + (f"#{match[1]}" if match else "")
-                yield url, f'<html lang="en"><body>{piece}</section></body></html>'
+                address = path.relative_to(site).as_posix() + (f"#{match[1]}" if match else "")
+                yield address, f"<html lang=en><body>{piece}</section></body></html>".encode()
 
 
 def _zip_release(root: Root, path: Path) -> None:

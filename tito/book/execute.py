@@ -8,6 +8,7 @@ imports. The outputs of a milestone are cached by a hash of its program and of t
 
 import base64
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -24,6 +25,7 @@ from typing import Any
 
 from tito import child, files
 from tito.errors import WorkError
+from tito.html import adaptive_plot
 from tito.learn import milestone
 from tito.learn.milestone import Milestone
 from tito.lesson import cells, course, export
@@ -34,8 +36,11 @@ from tito.page.drawings import has_picture
 SECONDS = 300  # a cell may take
 KEPT = 3  # outputs of each program: its last edits
 LIBRARIES = ("numpy", "matplotlib", "ipykernel")
-# The first cell: pictures twice as fine as the page shows them, for screens that are.
-FIRST = "%config InlineBackend.figure_formats = ['retina']"
+# The first cell. A plot is lines, which follow the page's colours. One with many points, or with
+# white words on a picture, is a picture itself, twice as fine as the page shows it.
+FIRST = "%config InlineBackend.figure_formats = ['svg', 'retina']"
+LONGEST = 300_000  # characters of an SVG
+WHITE = re.compile(r'<g id="text_\d+">\s*<!--[^>]*-->\s*<g style="fill: #ffffff')
 # The repr of an object without a better one, which is not worth showing.
 ADDRESS = re.compile(r"<[\w.]+(?: object)? at 0x[0-9a-f]+>")
 CELL_FILE = re.compile(r"\S*ipykernel_\d+\S*\.py")  # how a kernel names its cells in a traceback
@@ -70,7 +75,7 @@ def run_all(
 
     cache   a folder where outputs are kept between runs: the last KEPT of each program, so that
             an edit that is taken back runs nothing
-    report  is called with the name of each that was run, how many are done, and of how many
+    report  is called with the name of each that begins to run, its number, and of how many
 
     Raises WorkError for a cell that fails, a milestone that misses its goal and a picture without
     alt text, with its place.
@@ -78,15 +83,15 @@ def run_all(
     cache.mkdir(parents=True, exist_ok=True)
     jobs = find_jobs(root, package, cache)
 
-    def run(job: Job) -> str:
+    def run(job: Job) -> None:
+        report(job.name, next(numbers), len(waiting))
         text = json.dumps(job.run(), indent=1, sort_keys=True, ensure_ascii=False)
         files.write(job.place, text + "\n")
-        return job.name
 
     waiting = [job for job in jobs.values() if not job.place.exists()]
+    numbers = itertools.count(1)
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        for done, name in enumerate(pool.map(run, waiting), 1):
-            report(name, done, len(waiting))
+        list(pool.map(run, waiting))  # raises what one of them raised
     by_age = sorted(cache.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     for job in jobs.values():
         older = [path for path in by_age if path.name.rpartition("-")[0] == job.name]
@@ -323,6 +328,10 @@ def _reproducible(output: Output) -> Output:
     """
     output = json.loads(json.dumps(output))
     data = output.get("data", {})
+    if "image/png" in data and (svg := data.pop("image/svg+xml", "")):  # a plot
+        if not ("<image" in svg and WHITE.search(svg)) and len(svg) <= LONGEST:
+            output |= {"data": {"image/svg+xml": adaptive_plot(svg)}, "metadata": {}}
+            return output
     if has_picture(output) or ADDRESS.fullmatch(data.get("text/plain", "")):
         data.pop("text/plain", None)
     if "execution_count" in output:

@@ -3,6 +3,7 @@
 lessons   the lessons and milestones in a table, and in the site's contents, which are lines
           `<!-- contents TITLE: pages -->` of the first page; `lessons NAME`: those from that
           lesson to the next such line, a phase named by the heading above
+hours     how long the first track takes, and all lessons
 get       how to get the course: a zip, its repository, whatever there is
 commands  every command, from tito itself
 glossary  the terms that the lessons introduce, with an index of where they are used
@@ -66,6 +67,8 @@ class Parts:
             found = phases(self.root, text)
             title, entries = next(one for one in found if one[1][0].name == lesson)
             return lessons_part(entries, self.root, title)
+        if name == "hours":
+            return hours_part(self.root)
         if name == "get":
             return self.ways_to_get()
         if name == "commands":
@@ -96,7 +99,7 @@ class Parts:
         if not program.exists():
             raise WorkError(
                 f"book/{page}: there is no made part {name!r}.",
-                "There are lessons, get, commands, glossary, pytorch, drawings "
+                "There are lessons, hours, get, commands, glossary, pytorch, drawings "
                 f"without a lesson, and the programs book/*.py; book/{name}.py is none.",
             )
         return execute.output_of(program, self.package, f"It generates a part of book/{page}")
@@ -145,6 +148,15 @@ def lessons_part(entries: Sequence[Entry], root: Root, caption: str) -> str:
     return (
         f"| lesson | what it is about | {hours:g} hours |\n| --- | --- | ---: |\n{rows}\n\n"
         + f"<!-- contents {caption}: {' '.join(page for *_, page, _ in parts)} -->"
+    )
+
+
+def hours_part(root: Root) -> str:
+    whole = sum(entry.declared.meta["hours"] for entry in root.lessons)
+    first = next(iter(root.all_tracks.values()))
+    return (
+        f"The [first track](tracks.md), *{escaped(first.title)}*, takes about "
+        f"**{first.hours:g} hours**; all lessons take about {whole:g}."
     )
 
 

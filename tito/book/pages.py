@@ -13,8 +13,16 @@ from tito.book.execute import place_of_milestone
 from tito.learn import milestone
 from tito.learn.milestone import Milestone
 from tito.lesson.course import Entry, Root
+from tito.lesson.glossary import TermLinks
 from tito.page import drawings
-from tito.page.lesson import Builder, addresses, link_references, mark_terms
+from tito.page.lesson import (
+    Builder,
+    addresses,
+    link_references,
+    link_terms,
+    mark_terms,
+    term_id,
+)
 from tito.page.parts import Outputs, Part, Section, prose
 from tito.page.prose import slug_of
 from tito.page.render import picture_first
@@ -68,6 +76,12 @@ def of_lesson(
     home = f"lessons/{entry.folder}"
     lessons = {f"{o.number:02}": f"lessons/{o.folder}.html" for o in entry.root.lessons}
     link_references(entry, sections, lessons, addresses(entry) | {"": f"{home}.html"})
+
+    def place(other: Entry, heading: str, term: str) -> str:
+        page = addresses(other).get(heading, f"lessons/{other.folder}.html")
+        return f"{page.partition('#')[0]}#{term_id(term)}"
+
+    marks |= link_terms(sections, TermLinks(entry, place))
     opening = sections[0].parts
     picture_first(opening)
     end = (card(entry, links), _contents(entry, sections))

@@ -12,7 +12,6 @@ import shutil
 import struct
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,7 +46,7 @@ EXTRA = "`bin/setup print` installs it."
 
 @dataclass
 class Printed:
-    """The PDF: its file, how many pages of which paper, its bytes, and the seconds it took."""
+    """The PDF: its file, how many pages of which paper, its bytes, and the CPU seconds it took."""
 
     path: Path
     pages: int
@@ -90,7 +89,7 @@ def make(
     Raises UsageError for an impossible paper or file, MachineError without pandoc or typst, and
     WorkError for a formula or a chapter that they refuse. An earlier PDF stays as it was then.
     """
-    began = time.monotonic()
+    began = build.cpu_seconds()
     name = "-".join(entry.name for entry in lessons) or re.sub(r"\W+", "-", root.name.lower())
     work = root.path / "book" / "_build"
     path = output or work / f"{name}.pdf"
@@ -108,7 +107,7 @@ def make(
         shutil.rmtree(folder, ignore_errors=True)
     files.write(path, data)
     count = len(re.findall(rb"/Type ?/Page\b", data))
-    return Printed(path, count, paper, len(data), time.monotonic() - began)
+    return Printed(path, count, paper, len(data), build.cpu_seconds() - began)
 
 
 def refuse(root: Root, paper: str, path: Path, options: build.Options) -> None:

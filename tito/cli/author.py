@@ -118,7 +118,7 @@ def build_book(
     with progress_bar(True) as report:
 
         def ran(name: str, done: int, of: int) -> None:
-            report(name if paper else f"ran {name}", done, of)
+            report(f"{name} ({done} of {of})", done, of)
 
         site_at = None if paper else place
         options = Options(fast=fast, output=site_at, commands=commands(), report=ran)

@@ -472,9 +472,11 @@ class Screen:
         if not (pyplot := sys.modules.get("matplotlib.pyplot")):
             return
         for number in pyplot.get_fignums() if show else ():
-            data = io.BytesIO()
-            pyplot.figure(number).savefig(data, format="png", dpi=110)
-            self._add_picture("png", data.getvalue())
+            figure, data = pyplot.figure(number), io.BytesIO()
+            is_written_on = any(axes.images and axes.texts for axes in figure.axes)
+            kind = "png" if is_written_on else "svg"
+            figure.savefig(data, format=kind, dpi=110)
+            self._add_picture(kind, data.getvalue())
         pyplot.close("all")
 
     def _add_picture(self, kind: str, data: bytes) -> None:

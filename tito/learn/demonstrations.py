@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tito import files
+from tito.html import adaptive_plot
 from tito.learn import progress
 from tito.learn.process import Event
 from tito.lesson import cells
@@ -273,7 +274,10 @@ def _write_pictures(entry: Entry, demonstration: Demonstration, event: Event) ->
     section, place = demonstration.key.split("-")
     for n, picture in enumerate(event["pictures"]):
         names.append(f"{words or 'start'}-{section[:4]}-{place}-{n}.{picture['kind']}")
-        files.write(folder_of(entry) / names[-1], base64.b64decode(picture["data"]))
+        data = base64.b64decode(picture["data"])
+        if b'<g id="figure_1">' in data:
+            data = adaptive_plot(data.decode("utf-8")).encode("utf-8")
+        files.write(folder_of(entry) / names[-1], data)
     return names
 
 

@@ -8,8 +8,7 @@ it, and loads itself again at the same place when the lesson was tested.
 
 A lesson may be another person's. Its text runs no script and loads nothing from another machine:
 elements, attributes and addresses are compared with lists, and a policy in the page forbids the
-rest to the browser. Scripts are tito's and, named by hashes, the drawings' from the course's own
-copy, whose Python runs here anyway.
+rest to the browser. Scripts are tito's, named by hashes.
 """
 
 import functools
@@ -30,10 +29,19 @@ from tito.learn.questions import hashed
 from tito.lesson import cells, track
 from tito.lesson.cells import Cell
 from tito.lesson.course import Entry
+from tito.lesson.glossary import TermLinks
 from tito.lesson.lesson_format import ANSWER, Exercise
 from tito.page import drawings
 from tito.page import render as page_render
-from tito.page.lesson import PARAGRAPH, Builder, link_references, mark_terms
+from tito.page.lesson import (
+    PARAGRAPH,
+    Builder,
+    addresses,
+    link_references,
+    link_terms,
+    mark_terms,
+    term_id,
+)
 from tito.page.parts import STATIC, Outputs, Part, Section, prose
 from tito.page.prose import Prose, highlighted, slug_of
 from tito.safe_text import spelled
@@ -105,21 +113,20 @@ def render(entry: Entry) -> str:
     scripts = drawings.place_known(sections, entry.declared_path.parent)
     marks = mark_terms(entry.declared, sections)
     places = {section.title: f"#{slug_of(section.title)}" for section in sections[1:]}
-    addresses = _addresses(entry)
-    known = {f"{o.number:02}": addresses[o] for o in addresses if o != entry}
+    pages = _pages(entry)
+    known = {f"{o.number:02}": pages[o] for o in pages if o != entry}
     link_references(entry, sections, known, places | {"": "#main-content"})
+    marks |= link_terms(sections, TermLinks(entry, functools.partial(_place_of, pages)))
     page_render.picture_first(sections[0].parts)
     body = page_render.Body(Prose(), lambda kind, name: name, marks)
     made = body.html(sections) + builder.check_yourself()
     contents = page_render.headings(body.prose.headings, 2)
     if "check-yourself" in made:
         contents.append(page_render.link("#check-yourself", "Check yourself"))
-    names = {
-        other: html.escape(f"{other.number:02}. {other.declared.title}") for other in addresses
-    }
+    names = {other: html.escape(f"{other.number:02}. {other.declared.title}") for other in pages}
     lessons = [
         page_render.link(address, names[other], here=other == entry)
-        for other, address in addresses.items()
+        for other, address in pages.items()
     ]
     own = SCRIPT_FILE.read_text(encoding="utf-8")
     head, end = page_render.inlined([own, *scripts], f"../{FONTS}", POLICY)
@@ -136,7 +143,7 @@ def render(entry: Entry) -> str:
     )
 
 
-def _addresses(entry: Entry) -> dict[Entry, str]:
+def _pages(entry: Entry) -> dict[Entry, str]:
     """{lesson: the address of its page}: of the learner's own where it was opened before, else of
     the site where there is one.
     """
@@ -147,6 +154,14 @@ def _addresses(entry: Entry) -> dict[Entry, str]:
         elif entry.root.book:
             found[other] = f"{entry.root.book}lessons/{other.folder}.html"
     return found
+
+
+def _place_of(pages: dict[Entry, str], lesson: Entry, heading: str, term: str) -> str:
+    """Where a term is explained: on the learner's own page, or the site's; "" without one."""
+    page = pages.get(lesson, "")
+    if "://" in page:
+        page = lesson.root.book + addresses(lesson).get(heading, f"lessons/{lesson.folder}.html")
+    return f"{page.partition('#')[0]}#{term_id(term)}" * bool(page)
 
 
 class _Builder(Builder):

@@ -5,17 +5,21 @@ that explains it. That sentence is the term's entry in the book's glossary and w
 prints; nothing is written a second time. The file also has PyTorch's names, under `pytorch`.
 """
 
+import html
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tito.errors import UsageError, suggest
 from tito.lesson.cells import Source
-from tito.lesson.course import Root
+from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import ANSWER
 
 HEADING = re.compile(r"^(#+) +(.+)$", re.M)
 SENTENCE = re.compile(r"(?<=[.!?:])(?:\*{1,2})? +(?=[A-Z`*$\[(])")
+# Code, links, tags, formulas and headings in Markdown.
+NO_PROSE = r"```.*?```|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]*>|\$[^$]*\$|^#.*?$"
 NEEDS = "**You "  # begin the paragraph of prerequisites and exercises, which explains no terms
 ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|cf|vs|etc|fig|sec|eq)\.$", re.I)
 
@@ -88,6 +92,55 @@ def read_terms(root: Root) -> list[Term]:
                 )
             )
     return sorted(terms, key=lambda term: (term.term.lower(), term.number))
+
+
+class TermLinks:
+    """Links each term of an earlier lesson, where this one first uses it, to where it is explained.
+    The link's title is the explanation.
+
+    place  gives the address of a term that a lesson explains under a heading; "" for none
+    marks  {mark in the prose: the HTML that takes its place}
+    """
+
+    def __init__(self, entry: Entry, place: Callable[[Entry, str, str], str]) -> None:
+        self.place, self.marks = place, {"\ue001": "</a>"}
+        self.terms: dict[str, tuple[Entry, str, str, str]] = {}
+        for other in (one for one in entry.root.lessons if one.number < entry.number):
+            for term, explained in _explanations(other):
+                self.terms.setdefault(_key(term), (other, term, *explained))
+        longest_first = sorted(self.terms, key=len, reverse=True)
+        names = "|".join(map(pattern, longest_first)) or "(?!)"
+        self.named = re.compile(
+            rf"{NO_PROSE}|(?<![\w-])(?P<term>(?i:{names}))(?![\w-])", re.M | re.S
+        )
+
+    def linked(self, text: str, relative: Callable[[str], str]) -> str:
+        """A text with marks around the terms; `relative` gives an address from its page."""
+
+        def link(match: re.Match[str]) -> str:
+            name = _key(match["term"] or "")
+            name = next((n for n in (name, name[:-1], name[:-2]) if n in self.terms), "")
+            if not name:
+                return match[0]
+            lesson, term, heading, sentence = self.terms.pop(name)
+            address = relative(self.place(lesson, heading, term))
+            leads = f'href="{address}"' if address else 'tabindex="0"'
+            title, mark = re.sub(r"[*`$\\]", "", sentence), f"\ue000t{len(self.marks)}."
+            self.marks[mark] = f'<a class="term" {leads} title="{html.escape(title)}">'
+            return f"{mark}{match[0]}\ue001"
+
+        return self.named.sub(link, text)
+
+
+@lru_cache(64)
+def _explanations(entry: Entry) -> list[tuple[str, tuple[str, str]]]:
+    parts = sections(entry.declared.source)
+    found = ((term, explanation(term, parts)) for term in entry.declared.meta["terms"])
+    return [(term, explained) for term, explained in found if explained]
+
+
+def _key(term: str) -> str:
+    return re.sub(r"[\s-]+", " ", term.strip("`").lower())
 
 
 def find_terms(terms: list[Term], word: str) -> list[Term]:

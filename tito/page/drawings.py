@@ -1,13 +1,13 @@
 """The course's drawings that can be touched. `python book/drawings` writes a lesson's drawings
 into its folder, and the others into `book/`: drawings.json is a list of
 
-    {"name", "section", "after", "replaces", "html", "script", "code"}
+    {"name", "section", "after", "replaces", "html", "script"}
 
 The drawing of a lesson is put into that section of its pages: after the paragraph that contains
 the words `after`, or at the section's end. Another is a generated part of a page,
 `<!-- made: NAME -->`. One with `replaces` is shown instead of the picture of the cell that contains
 these words, which stays in the notebook: in its place or, with `after`, after that paragraph.
-`code` is the text of `script`, by which drawings that share it name it.
+`script` names the file of `static/drawings` that makes it interactive.
 """
 
 import json
@@ -33,7 +33,6 @@ class Figure(TypedDict):
     replaces: str
     html: str
     script: str
-    code: str
 
 
 def read(folder: Path) -> list[Figure]:
@@ -61,15 +60,13 @@ def place(sections: list[Section], figures: Sequence[Figure]) -> None:
 
 
 def place_known(sections: list[Section], folder: Path) -> list[str]:
-    """Put the drawings in a folder where a learner's file has their places. Returns the scripts of
-    those that it has.
-    """
-    scripts: dict[str, None] = {}
+    """Put a folder's drawings where a learner's file has their places. Returns their scripts."""
+    names: dict[str, None] = {}
     for figure in read(folder):
         with suppress(WorkError):
             place(sections, [figure])
-            scripts |= {(STATIC / "drawing.js").read_text("utf-8"): None, figure["code"]: None}
-    return [*scripts]
+            names |= {"drawing.js": None, f"drawings/{figure['script']}.js": None}
+    return [(STATIC / name).read_text("utf-8") for name in names]
 
 
 def has_picture(output: dict[str, Any]) -> bool:

@@ -7,6 +7,7 @@ have no solutions and hidden checks; visible checks and hints are folded; lines 
 """
 
 import ast
+import functools
 import html
 import itertools
 import posixpath
@@ -28,10 +29,9 @@ TASK = "**Task.**"
 PARAGRAPH = re.compile(rf"(?!#|{re.escape(TASK)})(.+?)(?:\n\n(.*)|\Z)", re.S)
 OPEN_LINES, OPENING_LINES = 25, 8  # longer code that is given is folded, in a lesson's opening too
 SEARCHED = 'data-pagefind-index-attrs="data-also" data-pagefind-meta="also[data-also]"'
-# References in prose. Code, links, tags, formulas and headings are matched first, to be left alone.
 REFERENCE = re.compile(
-    r"```.*?```|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]*>|\$[^$]*\$|^#.*?$"
-    r"|\blesson (?P<lesson>\d\d)\b|(?P<opening>\bfirst picture|\bpicture at the beginning)"
+    rf"{glossary.NO_PROSE}|\blesson (?P<lesson>\d\d)\b"
+    r"|(?P<opening>\bfirst picture|\bpicture at the beginning)"
     r'|\bsection "(?P<section>[^"]+)"',
     re.M | re.S,
 )
@@ -115,8 +115,7 @@ class Builder:
 
     def place(self, title: str) -> tuple[str, str]:
         """(path of the page, its title) of the section that begins."""
-        path, page, _ = next(self.places)
-        return path, page
+        return next(self.places)[:2]
 
     def add_exercise(self, cell: Cell, exercise: Exercise) -> None:
         task = _take_task(self.sections[-1].parts)
@@ -223,6 +222,7 @@ def _places(entry: Entry) -> Iterator[tuple[str, str, int]]:
         yield path, page, line
 
 
+@functools.lru_cache(64)
 def addresses(entry: Entry) -> dict[str, str]:
     """{heading: the address of its place in the book} of a lesson's headings."""
     found: dict[str, str] = {}
@@ -303,13 +303,23 @@ def link_references(
             if not place or (match["lesson"] and place in linked):
                 return match[0]
             linked.add(place)
-            folder = posixpath.dirname(section.path)
-            is_whole = place[0] == "#" or "://" in place
-            path = place if is_whole else posixpath.relpath(place, folder or ".")
-            return f"[{match[0]}]({path})"
+            return f"[{match[0]}]({relative(place, section.path)})"
 
         for part in texts([section]):
             part.source = REFERENCE.sub(link, part.source)
+
+
+def link_terms(sections: list[Section], links: glossary.TermLinks) -> dict[str, str]:
+    """Link terms of earlier lessons. Returns {mark in the prose: HTML}, as `mark_terms` does."""
+    for path, part in ((section.path, part) for section in sections for part in texts([section])):
+        part.source = links.linked(part.source, functools.partial(relative, path=path))
+    return links.marks
+
+
+def relative(place: str, path: str) -> str:
+    """The address of a place in the book, from a page of the book or of a learner."""
+    is_whole = not place or place[0] == "#" or "://" in place
+    return place if is_whole else posixpath.relpath(place, posixpath.dirname(path) or ".")
 
 
 def term_id(term: str) -> str:

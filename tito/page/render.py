@@ -21,7 +21,7 @@ from tito.page.prose import Heading, Prose, highlighted
 
 PICTURES = ("image/svg+xml", "image/png", "image/jpeg")
 DRAWING = re.compile(r'<figure [^>]*data-drawing="(\w+)"')
-MARK = re.compile("\ue000\\d*\\.?")
+MARK = re.compile("\ue000t?\\d*\\.?|\ue001")
 EXERCISE = '<div class="exercise{}" id="{}">\n<div class="exercise-head" {}>\n{}{}</div>\n'
 Link = dict[str, Any]
 WEIGHT = 'data-pagefind-weight="4"'  # its name weighs nearly as much as a heading

@@ -112,7 +112,9 @@ def check_problems(findings: list[Finding]) -> Group:
 def book(site: Site) -> str:
     """A line about a finished book, and its notes."""
     ran = f", {len(site.ran)} programs run again" if site.ran else ""
-    made = f"{site.path / 'index.html'}: {count(site.pages, 'page')}, {site.seconds:.1f} s{ran}."
+    made = (
+        f"{site.path / 'index.html'}: {count(site.pages, 'page')}, {site.seconds:.1f} CPU s{ran}."
+    )
     return "\n".join([made, *site.notes])
 
 
@@ -120,5 +122,5 @@ def printed_book(printed: Printed) -> str:
     """A line about a finished PDF."""
     return (
         f"{printed.path}: {count(printed.pages, 'page')} of {printed.paper}, "
-        f"{printed.size / 1e6:.1f} MB, {printed.seconds:.1f} s."
+        f"{printed.size / 1e6:.1f} MB, {printed.seconds:.1f} CPU s."
     )

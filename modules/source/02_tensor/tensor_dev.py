@@ -651,9 +651,9 @@ def matmul_by_broadcasting(a, b):
 check("matmul-by-broadcasting")
 
 # %% [markdown]
-# `a` lacks the last axis, j, and `b` the first, i. (Most people need a drawing to see it, and
-# that gets better with every use.) The result is right, but expensive: the array of products
-# has $i \cdot k \cdot j$ elements. NumPy's `matmul`, which `@` calls, never builds this array.
+# `a` lacks the last axis, j, and `b` the first, i. (Most people need a drawing to see this
+# the first few times.) The result is right, but expensive: the array of products has
+# $i \cdot k \cdot j$ elements. NumPy's `matmul`, which `@` calls, never builds this array.
 # Predict how many times faster `@` is for shapes (96, 96).
 
 # %% tags=["answer"]

@@ -40,7 +40,7 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 
 # %% [markdown]
 # The network was not trained: its first layer is random, and its second layer was computed by
-# *least squares*, the method that fits a line to points. The black lines are its decision
+# *least squares*, the method that fits a line to points. The two bent lines are its decision
 # boundary. A *classifier* is a function that chooses one of several answers. A **decision
 # boundary** is the set of inputs at which a classifier changes from one answer to another.
 #

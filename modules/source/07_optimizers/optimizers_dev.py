@@ -1079,7 +1079,8 @@ for kind in (SimpleAdamW, AdamW):
 # `torch.optim.lr_scheduler`, and `torch.nn.utils.clip_grad_norm_`, with the same results.
 
 # %% [markdown] tags=["answer"]
-# 2. It would get the new w, because the graph holds the array that `step` has changed; it
-#    should have 2. Without the error, nothing would tell you that the gradient is wrong.
-# 3. Those of SGD and momentum: they train as with 100 times the learning rate. AdamW divides by
-#    the size of the gradient, so its row stays; choose it when you do not know the scale.
+# 2. The gradient of x should be 2, the w of the forward pass. It would be the new w, because
+#    the graph holds the array that `step` has changed, and nothing would tell you so.
+# 3. The rows of SGD and momentum change: they train as with 100 times the learning rate. The
+#    row of AdamW does not, because AdamW divides by the size of the gradient; choose it when
+#    you do not know the scale.

@@ -802,8 +802,8 @@ figure = draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": 
 #
 # $$y = x W + b + \frac{\alpha}{r}\; x A B$$
 #
-# $A$ has $r$ columns, and $B$ has $r$ rows. $A$ begins with random numbers and $B$ with zeros.
-# So at first the outputs do not change. If both were zero, neither would ever get a gradient.
+# $A$ has $r$ columns, and $B$ has $r$ rows. $A$ begins with random numbers and $B$ with zeros,
+# so at first the outputs do not change. If both were zero, neither would ever get a gradient.
 # After training, $\frac{\alpha}{r} A B$ can be added to $W$, and the layer is an ordinary one
 # again.
 #

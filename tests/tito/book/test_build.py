@@ -469,7 +469,7 @@ def test_the_command_says_where_the_site_is(small_course):
     done = run_process(small_course, "book", "build", "--fast", "--output", "site")
     assert done.returncode == 0, done.stderr
     assert (
-        re.search(r"site/index.html: \d+ pages, [\d.]+ s\.\n", done.stdout)
+        re.search(r"site/index.html: \d+ pages, [\d.]+ CPU s\.\n", done.stdout)
         and (small_course.path / "site" / "index.html").exists()
     )
 

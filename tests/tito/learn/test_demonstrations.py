@@ -124,11 +124,11 @@ def test_pictures_are_kept_and_go_with_the_code_that_drew_them(entry):
     (result,) = runner.test_lesson(entry).unseen
     (picture,) = result.pictures
     path = entry.root.path / picture
-    assert path.read_bytes().startswith(b"\x89PNG") and result.demonstration.alt == "A line."
+    assert b"figure_1" in path.read_bytes() and result.demonstration.alt == "A line."
     assert path.parent == demonstrations.folder_of(entry) and path.name.startswith("doubling-")
     edit(entry, "double(2)]", "double(3)]")
     runner.test_lesson(entry)
-    assert not path.exists() and len(list(path.parent.glob("*.png"))) == 1
+    assert not path.exists() and len(list(path.parent.glob("*.svg"))) == 1
 
 
 @pytest.mark.parametrize("spoil", ["gone", "damaged", "a picture gone"])
@@ -199,11 +199,12 @@ class Drawn:
         ("Drawn()", "", ["svg"]),
         ("display(Drawn(), 5)", "5", ["svg"]),
         ("import sys; print('no', file=sys.stderr)", "no", []),
-        ("import matplotlib.pyplot as plt\nplt.plot([1])", "", ["png"]),
+        ("import matplotlib.pyplot as plt\nplt.plot([1])", "", ["svg"]),
+        ("import matplotlib.pyplot as plt\nplt.imshow([[1]]); plt.text(0, 0, 1)", "", ["png"]),
         (
             "import matplotlib.pyplot as plt\nplt.plot([1]); plt.figure(); plt.plot([2])",
             "",
-            2 * ["png"],
+            2 * ["svg"],
         ),
         ("None", "", []),
     ],
@@ -317,7 +318,7 @@ def test_the_terminal_names_the_section_and_says_what_a_picture_shows(small_work
     behind(entry, "double", f"# %%\n{PICTURE.rstrip()} It rises.\n")
     out, _ = tito(small_workspace, "test", "numbers", code=1)
     assert "with your code\nDoubling\n  picture .tito/results/01_numbers/doubling-" in out
-    assert ".png\n    A line.\n" in out and "It rises" not in out
+    assert ".svg\n    A line.\n" in out and "It rises" not in out
 
 
 def test_a_lesson_that_passes_ends_on_its_payoff_before_what_comes_next(small_workspace, entry):

@@ -7,7 +7,7 @@ import browsers
 import pytest
 from bs4 import BeautifulSoup
 from commands import tito
-from small_course import edit, solve
+from small_course import edit, introduce, solve
 
 from tito import html
 from tito.html import markdown
@@ -111,7 +111,9 @@ def test_results_are_below_their_cell_and_answers_are_folded(entry):
     assert rest.find_parent("details") is None
     image = page.select_one("figure img")
     assert image["alt"] == "A line."
-    assert (demonstrations.page_of(entry).parent / image["src"]).read_bytes()[1:4] == b"PNG"
+    drawn = (demonstrations.page_of(entry).parent / image["src"]).read_text(encoding="utf-8")
+    assert "prefers-color-scheme: dark" in drawn and "dc:date" not in drawn
+    assert "#ffffff" not in drawn and 'pt"' not in drawn
     lesson_page.save_prediction(entry, "Predict what four becomes.", "nine <i>")
     page = page_of(entry)
     assert page.select_one("article details[open] p").text == "Your prediction: nine <i>"
@@ -120,6 +122,25 @@ def test_results_are_below_their_cell_and_answers_are_folded(entry):
 def test_code_in_an_unknown_language_is_shown(entry):
     edit(entry, "# ## Tripling\n", "# ## Tripling\n#\n# ```gold\n# x < 1\n# ```\n")
     assert "x < 1\n" in [block.text for block in page_of(entry).select(".highlight.text pre")]
+
+
+def test_a_term_of_an_earlier_lesson_has_its_explanation_for_a_title(small_course, tmp_path):
+    introduce(small_course.path, {"fixed point": ""})
+    said = {
+        "01_numbers/numbers_dev.py": "\n# %% [markdown]\n# A **fixed point** is f(x) = <x>.\n",
+        "02_sums/sums_dev.py": "\n# %% [markdown]\n# `fixed point` *Fixed points*, fixed point.\n",
+    }
+    for name, words in said.items():
+        with (small_course.path / "modules/source" / name).open("a", encoding="utf-8") as file:
+            file.write(words)
+    workspace.init(tmp_path / "mine", small_course)
+    root = course.open_root(tmp_path / "mine")
+    (link,) = page_of(root.lesson("sums")).select("a.term")
+    assert (link.text, link["title"]) == ("Fixed points", "A fixed point is f(x) = <x>.")
+    assert "href" not in link.attrs and link.parent.name == "em"
+    assert page_of(root.lesson("numbers")).select_one("#term-fixed-point")
+    (link,) = page_of(root.lesson("sums")).select("a.term")
+    assert link["href"] == "../01_numbers/index.html#term-fixed-point"
 
 
 def test_a_heading_in_a_box_begins_no_section(entry):

@@ -2,7 +2,7 @@
 const STOP = new Set(
   ("a about after am an and are as at be because but by can could did do does doing for from get give go had has have how i if in into is it its " +
     "just like make me mean means my of on or our same so some such than that the their them then there these they this to too use used using " +
-    "very want was we were what when where which while who why will with would you your not no don dont doesn doesnt isn isnt cant t s").split(" ")
+    "very versus vs want was we were what when where which while who why will with would you your not no don dont doesn doesnt isn isnt cant t s").split(" ")
 );
 const ENOUGH = 3, SHOWN = 15, WORDS = 8, WINDOW = 30;
 const SERVED = "The search works when the book is served: run `python -m http.server` in its folder, or `tito book serve` in the course.";
@@ -19,7 +19,7 @@ async function load() {
 async function find(question) {
   loaded ??= load();
   const pagefind = await loaded.catch((error) => { loaded = undefined; throw error; }), found = new Map(); // a later word tries again
-  const words = question.toLowerCase().match(/[\p{L}\p{N}_.]+/gu) || [], meant = words.filter((word) => !STOP.has(word));
+  const words = question.toLowerCase().replace(/difference between|\b(nn|torch|np|f)\./g, "").match(/[\p{L}\p{N}_.]+/gu) || [], meant = words.filter((word) => !STOP.has(word));
   let tries = [(meant.length ? meant : words).slice(0, WORDS)];
   while (tries.length && found.size < ENOUGH) {
     const each = await Promise.all(tries.map((some) => pagefind.search(some.join(" "))));
