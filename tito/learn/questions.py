@@ -40,7 +40,7 @@ NONSENSE = re.compile(
     r"only integers| at 0x"
 )
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
-NOT_WRITTEN = re.compile(r"return None|not .*\bnot\b|-0(?![.\d])|\*\* 1\b")  # by anybody
+NOT_WRITTEN = re.compile(r"return None|not .*\bnot\b|-0(?![.\d])|\*\* 1\b")  # unlikely
 TRIVIAL = re.compile(r"(?<![\w.])([\w.]+)( [-/] |[(\[]|\.\w+\()\1(?![\w.(\[])")  # x - x, x[x]
 WORK = re.compile(r"[-+*/@%<>\[]|\w\([^()]|\b(in|is|and|or|not)\b")  # in a line to remember
 VALUES = re.compile(r"nonzero|unique|argwhere|mask|\[[^]]*[<>]")  # shapes may depend on them
