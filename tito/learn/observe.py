@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from tito.learn.run_checks import CheckTimeout
-
 SECONDS = 0.5  # an example may take
 LONGEST = 80  # letters of a value that is shown
 MOST_CALLS, MOST_STEPS = 40, 300  # that are recorded
@@ -86,7 +84,7 @@ def fill_memory(number: float) -> None:
 
 def run_example(space: dict[str, Any], text: str, fill: float, limited: Limited) -> str | None:
     """The text of a program's last value; None when it raises, or another random seed or other
-    numbers in fresh memory give another value.
+    numbers in fresh memory give another value. Raises CheckTimeout.
     """
     tree = ast.parse(text)
     last, values = tree.body.pop(), []
@@ -101,7 +99,7 @@ def run_example(space: dict[str, Any], text: str, fill: float, limited: Limited)
                 exec(compile(tree, "<example>", "exec"), names)
                 value = eval(compile(ast.Expression(last.value), "<example>", "eval"), names)
                 values.append(value_text(value))
-        except (Exception, CheckTimeout, SystemExit):
+        except (Exception, SystemExit):
             return None
     return values[0] if values[0] == values[1] else None
 
@@ -160,7 +158,8 @@ class Recorder:
 def observing(
     wanted: dict[str, Any], module: ModuleType, limited: Limited, emit: Callable[[Any], None]
 ) -> Iterator[None]:
-    """Run examples, then the block, and emit their results.
+    """Run examples, then the block, and emit their results. Raises CheckTimeout when an example
+    does not end: then the block is not worth its time.
 
     wanted  {"examples": programs, "fill": a number for fresh memory, "file": of the module,
             "traced": [(line, first line of its statement)] of the functions to record}

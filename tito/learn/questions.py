@@ -26,12 +26,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tito.lesson import cells
-from tito.lesson.changes import CellText, Change, changes
+from tito.lesson.changes import CellText, Change, changes, more_changes, variables
 from tito.lesson.export import ExportedModule
 from tito.lesson.lesson_format import Exercise, indent_of
 
 LONGEST, LONGEST_LINE = 60, 84  # letters of an answer, and of a line to remember
-MOST_EXAMPLES, MOST_OF_LINE = 4, 3  # examples that run; questions of a kind about a line
+MOST_EXAMPLES = 4  # that run
+MOST_OF_LINE, MOST_OF_KIND = 2, 8  # questions of a kind, about a line and in all
 ENOUGH = 4  # questions about an exercise
 KINDS = ("caught", "changed", "blame", "shape", "missing", "says")  # the best first
 NONSENSE = re.compile(
@@ -39,9 +40,10 @@ NONSENSE = re.compile(
     r"only integers| at 0x"
 )
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+NOT_WRITTEN = re.compile(r"return None|not .*\bnot\b|-0(?![.\d])|\*\* 1\b")  # unlikely
+TRIVIAL = re.compile(r"(?<![\w.])([\w.]+)( [-/] |[(\[]|\.\w+\()\1(?![\w.(\[])")  # x - x, x[x]
 WORK = re.compile(r"[-+*/@%<>\[]|\w\([^()]|\b(in|is|and|or|not)\b")  # in a line to remember
 VALUES = re.compile(r"nonzero|unique|argwhere|mask|\[[^]]*[<>]")  # shapes may depend on them
-SCOPES = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,11 @@ class Code:
         return self.cell.line + line - 1
 
     def old(self, line: int) -> str:
-        return header(self.statements[line])
+        return self.header(self.statements[line])
+
+    def header(self, node: ast.stmt) -> str:
+        is_elif = self.lines[node.lineno - 1].lstrip().startswith("elif ")
+        return "el" * is_elif + header(node)
 
     def shown(self, line: int, new: str = "") -> tuple[tuple[int, str], ...]:
         """The lines of the function around a line, of its docstring the first one only; `new` in
@@ -164,23 +170,33 @@ class Code:
             rows.append((self.at(n), text))
         return tuple(rows)
 
-    def versions(self) -> list[Version]:
-        """Plausible mistakes in one statement each, in an order that the code fixes."""
-        text, seen = CellText(self.cell.source), {self.cell.source}
-        versions: dict[tuple[int, str], Version] = {}
+    def versions(self, most: int | None = None) -> list[Version]:
+        """Plausible mistakes in one statement each, at most so many. Their order is fixed by the
+        code: every line comes once before any comes twice.
+        """
+        text, rows = CellText(self.cell.source), list[tuple[int, int, Change]]()
+        names = {function: variables(function) for function in self.functions}
+        draw = random.Random(len(self.cell.source))
         for line in self.own:
             node, function = self.statements[line], self.function(line)
             if not function or isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Try):
                 continue
             parts = [node] if isinstance(node, ast.Raise) else [node, *parts_of(node)]
-            for part in parts:
-                for change in [*changes(part, text), *more_changes(part, function, text)]:
-                    version = self._version(line, text, change)
-                    if version and version.cell not in seen:
-                        versions.setdefault((line, version.text), version)
-        rows = [v for v in versions.values() if v.text != self.old(v.line)]
-        random.Random(len(self.cell.source)).shuffle(rows)
-        return rows
+            found = [
+                change
+                for part in parts
+                for change in (*changes(part, text), *more_changes(part, names[function], text))
+            ]
+            draw.shuffle(found)
+            rows += [(number, line, change) for number, change in enumerate(found)]
+        versions, trivial = dict[tuple[int, str], Version](), dict[tuple[int, str], Version]()
+        for _, line, change in sorted(rows, key=lambda row: row[0]):
+            if len(versions) == most:
+                break
+            if version := self._version(line, text, change):
+                some = trivial if TRIVIAL.search(version.text) else versions
+                some.setdefault((line, version.text), version)
+        return [*versions.values(), *trivial.values()][:most]
 
     def _version(self, line: int, text: CellText, change: Change) -> Version | None:
         start, end, new = change
@@ -189,9 +205,12 @@ class Code:
         tree = cells.tree_or_none(cell)
         nodes = (n for n in ast.walk(tree) if isinstance(n, ast.stmt)) if tree else ()
         node = next((node for node in nodes if node.lineno == line), None)
-        if not node or re.search(r"return None|not .*\bnot\b", header(node)):
+        if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call | ast.Yield):
+            return None  # it does nothing, as if it was left out
+        text_now = self.header(node) if node else self.old(line)
+        if text_now == self.old(line) or NOT_WRITTEN.search(text_now):
             return None
-        return Version(line, "" if new == "pass" else header(node), cell)
+        return Version(line, "" if new == "pass" else text_now, cell)
 
     def with_line(self, line: int, typed: str) -> str:
         """The cell with a typed line in the place of the statement at a line."""
@@ -248,29 +267,6 @@ def parts_of(node: ast.stmt) -> list[ast.expr | ast.keyword | ast.arg]:
     return [part for part in todo if isinstance(part, ast.expr | ast.keyword | ast.arg)]
 
 
-def more_changes(node: ast.AST, function: ast.FunctionDef, text: CellText) -> Iterator[Change]:
-    """Two more mistakes: a call that is left out, f(x) -> x; and the neighbour of a name among the
-    function's variables.
-    """
-    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-        if not isinstance(node.args[0], ast.Starred | ast.GeneratorExp):
-            yield (*text.span(node), f"({text.of(node.args[0])})")
-    if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
-        return
-    inner = {part for n in ast.walk(function) if isinstance(n, SCOPES) for part in ast.walk(n)}
-    names: dict[str, tuple[int, int]] = {}
-    for n in ast.walk(function):
-        if isinstance(n, ast.arg) or isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
-            name, place = n.arg if isinstance(n, ast.arg) else n.id, (n.lineno, n.col_offset)
-            if name not in ("self", "_") and n not in inner:
-                names[name] = min(place, names.get(name, place))
-    order = sorted(names, key=names.__getitem__)
-    if node.id in names:
-        at = order.index(node.id)
-        for name in (*order[max(0, at - 1) : at], *order[at + 1 : at + 2]):
-            yield (*text.span(node), name)
-
-
 def header(node: ast.stmt) -> str:
     """A statement as one line, or the head of a compound one."""
     text, value = ast.unparse(node).split("\n")[0], getattr(node, "value", None)
@@ -306,12 +302,14 @@ def alike(a: str, b: str) -> bool:
 
 def core(message: str) -> str:
     """A check's message without its guess at the cause: up to the part that says what is yours."""
-    parts = re.split(r"(: (?=[a-z])|\. (?=[A-Z]))", message)
+    message = re.split(r" \w+ returns .*; its docstring", message)[0]
+    parts = re.split(r"(: (?=[a-z])|\. (?=[\w`]))", message)
     words = re.compile(r"\b(yours?|still|gives?)\b", re.IGNORECASE)
     end = next((n for n, part in enumerate(parts) if words.search(part)), -1)
     if end < 0:
         return parts[0] if len(parts[0]) > 50 else message
-    return "".join(parts[: end + (3 if re.search(r"raises \w+Error$", parts[end]) else 1)])
+    is_rest = re.search(r"raises \w+Error$|says$|axis", parts[end])  # that error's own words
+    return "".join(parts[: end + (3 if is_rest else 1)])
 
 
 def is_deducible(message: str) -> bool:
@@ -322,10 +320,17 @@ def is_deducible(message: str) -> bool:
     return "largest difference" not in message and is_known
 
 
+def tells_input(message: str) -> bool:
+    """Whether a message has more numbers than what should come out, and what came."""
+    given, _, found = message.partition("yours")
+    results = [text for text in re.findall(r"(?<![\w.])\d+\.?\d*", found) if float(text)]
+    return not results or len(numbers_of(given)) > len(results)
+
+
 def names_in(text: str, length: int) -> set[str]:
     """The words of a text that tell it from others, or else the beginnings of its words."""
     if not length:
-        return set(re.findall(r"\w+_\w+|[A-Za-z]{6,}", text))
+        return set(re.findall(r"\w+_\w+|[A-Za-z]{4,}", text))
     return {word.lower()[:length] for word in re.findall(r"[A-Za-z]{3,}", text)}
 
 
@@ -344,6 +349,11 @@ def told_shape(shape: Sequence[int]) -> str:
 # The kinds of question.
 
 
+def effort(question: Question) -> int:
+    """The digits that a reader has to look at."""
+    return sum(map(str.isdigit, question.text + question.answer))
+
+
 @dataclass
 class Results:
     """What an exercise's code and its versions did, and the questions about it.
@@ -357,16 +367,20 @@ class Results:
     calls: list[dict[str, Any]]
 
     def questions(self) -> list[Question]:
-        """The questions, the best first; only some of a kind about a line."""
-        counts: Counter[tuple[str, int]] = Counter()
-        best = list[Question]()
+        """The questions, the best first: of a kind those with few digits to work out, and only
+        some about a line. Those that are seldom good come where there are few others.
+        """
+        best, others = list[Question](), list[Question]()
         for kind in KINDS:
-            for question in getattr(self, kind)():
-                place = kind, question.mark or int(numbers_of(question.answer)[0])
-                counts[place] += 1
-                if counts[place] <= MOST_OF_LINE and (kind != "says" or len(best) < ENOUGH):
-                    best.append(question)
-        return best
+            counts = Counter[int]()
+            for question in sorted(getattr(self, kind)(), key=effort):
+                line = question.mark or int(numbers_of(question.answer)[0])
+                counts[line] += 1
+                if counts[line] <= MOST_OF_LINE and counts.total() <= MOST_OF_KIND:
+                    is_poor = kind == "says" or kind == "blame" and not tells_input(question.text)
+                    is_poor |= bool(TRIVIAL.search(f"{question.text} {question.answer}"))
+                    (others if is_poor else best).append(question)
+        return best + others[: max(0, ENOUGH - len(best))]
 
     def near(self, line: int) -> list[tuple[Version, Ran]]:
         """The versions that change the same function."""
@@ -419,7 +433,8 @@ class Results:
                     continue  # what the program calls is not shown
                 if answer not in results or alike(answer, others[0]) or is_told:
                     continue
-                for other in results:
+                form = NUMBER.sub("", answer)
+                for other in sorted(results, key=lambda one: NUMBER.sub("", one) != form):
                     if not any(alike(other, known) for known in [answer, *others]):
                         others.append(other)
                 if len(others) >= 2:

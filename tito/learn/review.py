@@ -19,14 +19,24 @@ from typing import Any
 from tito.errors import TitoError, WorkError
 from tito.learn import notebook_sync, progress, runner
 from tito.learn.process import Process
-from tito.learn.questions import Code, Question, Ran, Results, hashed, lines_of, with_cell
+from tito.learn.questions import (
+    ENOUGH,
+    Code,
+    Question,
+    Ran,
+    Results,
+    Version,
+    hashed,
+    lines_of,
+    with_cell,
+)
 from tito.lesson import cells
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Exercise
 
 MOST = 10  # questions in a row
-QUICK, MOST_VERSIONS = 14, 40  # changes that are tried for one question, and at most
-SECONDS = 2.0  # a check may take
+QUICK, MOST_VERSIONS = 14, 40  # changes that are tried for some questions, and at most
+SECONDS = 1.0  # a check may take
 PATIENCE, LIMIT = 1, 10  # seconds that they may take when there is a question, and without one
 FILLS = (7, 0)  # what fresh memory holds in the two runs
 NOTHING = 30  # days until code without a question is looked at again
@@ -88,26 +98,34 @@ class Work:
         return calls
 
     def results(
-        self, fill: int, most: int = MOST_VERSIONS, asked: Sequence[str] | None = None
+        self, fill: int, asked: Sequence[str] = (), versions: Sequence[Version] | None = None
     ) -> Results:
         """What the code and its versions do. Raises WorkError if it does not pass in time.
 
-        asked  no more versions than needed are tried for a question with none of these keys; None:
-               all of them
+        asked     no more versions than needed are tried for some questions with none of these keys
+        versions  run these instead
         """
         calls = self.calls(self.cell.source, "", fill)  # also warms the process up
-        before = self.ran(self.cell.source, fill)
+        if not (before := self.ran(self.cell.source, fill)):
+            self.code.examples = []  # one takes too long
+            before = self.ran(self.cell.source, fill)
         if not before or before.failed:
             name = self.exercise.id
             raise WorkError(f"{name} does not pass its checks.", f"tito test {name} shows why.")
         results, began = Results(self.code, before, [], calls), perf_counter()
-        for number, version in enumerate(self.code.versions()[:most]):
+        tried = self.code.versions(MOST_VERSIONS) if versions is None else versions
+        lost = set[int]()
+        for number, version in enumerate(tried):
             seconds = perf_counter() - began
-            is_enough = asked is not None and (number >= QUICK or seconds > PATIENCE)
-            if is_enough and (seconds > LIMIT or unasked(results.questions(), asked or ())):
-                break
+            if versions is None and (number >= QUICK or seconds > PATIENCE):
+                if seconds > LIMIT or len(unasked(results.questions(), asked)) >= ENOUGH:
+                    break
+            if version.line in lost:  # where another change does not end either
+                continue
             if after := self.ran(version.cell, fill):
                 results.ran.append((version, after))
+            else:
+                lost.add(version.line)
         return results
 
     def is_confirmed(self, question: Question, results: Results) -> bool:
@@ -118,6 +136,7 @@ class Work:
             calls = self.calls(self.cell.source, "", FILLS[1])
             return question in Results(self.code, results.before, [], calls).questions()
         known = {version.cell: after for version, after in results.ran} | {"": results.before}
+        self.code.examples = results.code.examples
         return self.ran(question.cell or self.cell.source, FILLS[1]) == known[question.cell]
 
     def steps(self, question: Question, cell: str = "") -> list[Step]:
@@ -162,7 +181,7 @@ def questions(
     Raises WorkError when the code is not the learner's, or does not pass its checks.
     """
     with Process() as process:
-        results = Work(entry, exercise, process).results(FILLS[0], asked=asked)
+        results = Work(entry, exercise, process).results(FILLS[0], asked)
     found = unasked(results.questions(), asked) or results.questions()
     with Process() as process:
         work = Work(entry, exercise, process)

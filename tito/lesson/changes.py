@@ -51,6 +51,7 @@ PASSED_OVER = {  # x.T -> x, x.copy() -> x
     "log",
     "sqrt",
 }
+SCOPES = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda
 
 
 # (first byte of a place in the cell, first byte after it, new text of the place)
@@ -173,3 +174,36 @@ def change_call(node: ast.Call, text: CellText) -> Iterator[str | Change]:
         yield f"{text.of(node.func)}({', '.join(map(text.of, others))})"
     if isinstance(node.func, ast.Attribute) and node.func.attr in PASSED_OVER:
         yield f"({text.of(node.func.value)})"
+
+
+# {name that a function gives a value: (whether it is an option, the first line and column)}
+Names = dict[str, tuple[bool, int, int]]
+
+
+def variables(function: ast.FunctionDef) -> Names:
+    inner = {part for n in ast.walk(function) if isinstance(n, SCOPES) for part in ast.walk(n)}
+    plain, options, names = function.args.args, {*function.args.kwonlyargs}, Names()
+    options |= {*plain[len(plain) - len(function.args.defaults) :]}
+    for n in ast.walk(function):
+        if isinstance(n, ast.arg) or isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load):
+            name = n.arg if isinstance(n, ast.arg) else n.id
+            place = n in options, n.lineno, n.col_offset
+            if name not in ("self", "_") and n not in inner:
+                names[name] = min(place, names.get(name, place))
+    return names
+
+
+def more_changes(node: ast.AST, names: Names, text: CellText) -> Iterator[Change]:
+    """Two more mistakes: a call that is left out, f(x) -> x; and the neighbour of a name among the
+    function's variables that have a value there, or among its options.
+    """
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        if not isinstance(node.args[0], ast.Starred | ast.GeneratorExp | ast.Constant):
+            yield (*text.span(node), f"({text.of(node.args[0])})")
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
+        is_option, known = names[node.id][0], sorted(names, key=names.__getitem__)
+        known = [n for n in known if names[n] < (is_option, node.lineno) or n == node.id]
+        known = [n for n in known if names[n][0] == is_option]
+        at = known.index(node.id)
+        for name in (*known[max(0, at - 1) : at], *known[at + 1 : at + 2]):
+            yield (*text.span(node), name)

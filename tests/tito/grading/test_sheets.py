@@ -25,22 +25,45 @@ SCALED = "    factor = 2\n    if factor == 2:\n        twice = factor * x\n    r
 LOOT = "LOOT = '<b>' + ''.join(open(p).read() for p in ['/etc/passwd'])\n\n\n"
 LOOP = "    y = 0\n    for n in numbers:\n        y = y + double(n)\n    return y\n"
 SOLVED = NUMBERS.replace("    ### BEGIN SOLUTION\n", "").replace("    ### END SOLUTION\n", "")
+AT_RANDOM = "    import random\n    luck = random.Random().random()\n"
+DELETES = "    import os, shutil\n    shutil.rmtree(os.getcwd(), ignore_errors=True)\n"
 # {learner: (the body of `double`, code above it)}
 CLASS = {
     "ada": (SCALED, ""),
     "bob": (SCALED, ""),
     "notebook": (SCALED, ""),
+    "sum": (BODY, ""),
+    "product": ("    twice = 2 * x\n    return twice\n", ""),
+    "other-order": ("    twice = x * 2\n    return twice\n", ""),
+    "half": ("    half = 0.5\n    twice = x / half\n    return twice\n", ""),
+    "minus": ("    negative = -x\n    twice = x - negative\n    return twice\n", ""),
+    "loop": ("    twice = 0\n    for _ in range(2):\n        twice += x\n    return twice\n", ""),
     "endless-when-changed": (SCALED.replace("    if", "    while factor != 2: pass\n    if"), ""),
     "huge-output": ("    print('x' * 10_000_000)\n" + SCALED, ""),
     "html": (SCALED.replace("factor", "tür").replace(" = 2", f" = len('{EVIL}') - 23"), ""),
     "liar": ("    if 7 not in double.__code__.co_consts: return LOOT\n    n = 7\n" + BODY, LOOT),
     "endless-import": (SCALED, "while True:\n    pass\n\n\n"),
+    "deletes-files": (DELETES + SCALED, ""),
+    "random-and-right": (AT_RANDOM + "    return 2 * x if luck < 2 else x\n", ""),
+    "raises-when-changed": (SCALED.replace("    if", "    [0][factor - 2]\n    if", 1), ""),
+    "long-line": (SCALED + "    # " + "x" * 10_000 + "\n", ""),
+    "long": ("".join(f"    n{i} = x + {i}\n" for i in range(2000)) + BODY, ""),
     "endless": ("    while True: pass\n", ""),
     "exits": ("    import os\n    os._exit(0)\n", ""),
+    "forks": ("    import os\n    while True:\n        os.fork()\n", ""),
+    "fills-memory": ("    hog = [bytes(1 << 26) for _ in range(1 << 12)]\n" + SCALED, ""),
     "says-too-much": ("    raise AssertionError(LOOT)\n", LOOT),
+    "raises": (f"    raise ValueError('{EVIL}')\n", ""),
+    "at-random": (AT_RANDOM + "    return 2 * x + luck\n", ""),
+    "renamed": (SCALED, ""),
+    "one-expression": ("    return x + x\n", ""),
+    "stub": ("", ""),
     "damaged": ("    return (\n", ""),
 }
-NO_QUESTIONS = {"endless", "exits", "says-too-much", "damaged"}
+NO_QUESTIONS = {
+    *("endless", "exits", "forks", "fills-memory", "says-too-much", "raises", "at-random"),
+    *("renamed", "stub", "damaged"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +73,8 @@ def written(tmp_path_factory):
     root = course.open_root(make_course(folder / "course"))
     set_policies(root.path, check_seconds=1)
     for student, (body, before) in CLASS.items():
-        text = SOLVED.replace(BODY, body).replace("def double", f"{before}def double")
+        function = "def twice" if student == "renamed" else "def double"
+        text = SOLVED.replace(BODY, body).replace("def double", before + function)
         name = "numbers_dev.py"
         if student == "notebook":
             name, text = "numbers_dev.ipynb", notebook.to_notebook(text, lesson())
@@ -82,7 +106,8 @@ def test_every_honest_learner_gets_questions_and_answers(written):
         words = words_of(place, student)
         assert "01 Numbers: questions about your own code" in words
         assert "scored" in words.partition(f"{student} Small, 01 Numbers: answers")[2]
-        assert words.count("numbers-double") >= 2, student  # its question, and its answer
+        asked = "numbers-triple" if student == "long" else "numbers-double"
+        assert words.count(asked) >= 2, student  # its question, and its answer
     for student in NO_QUESTIONS:
         assert words_of(place, student).endswith("minutes " + NOTHING)
 

@@ -83,6 +83,19 @@ def test_only_lines_that_the_learner_wrote_are_changed(entry):
         assert code.firsts[changed[0]] == version.line in code.own
 
 
+def test_changes_are_plausible_and_every_line_comes_before_one_comes_twice(entry):
+    lines = ["if x - 1 > 0:", "    print(x)", "elif x > -1:", "    x = abs(-x)"]
+    edit(entry, "    factor = 2\n", "".join(f"    {line}\n" for line in lines) + "    factor = 2\n")
+    code = Code(double(entry), cells.read(entry.script).cell("double"))
+    versions = code.versions()
+    texts = {version.text for version in versions}
+    assert "elif x >= -1:" in texts and "elif x > -2:" in texts
+    assert not texts & {"x", "if x - x > 0:", "elif x > -0:", "if x - 1 > -0:"}
+    assert code.versions(3) == versions[:3]
+    changed = [version.line for version in versions]
+    assert len({*changed[: len({*changed})]}) >= len({*changed}) - 1
+
+
 def test_lines_below_a_change_of_a_long_statement_keep_their_numbers(entry):
     edit(
         entry,

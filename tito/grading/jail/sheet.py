@@ -11,6 +11,7 @@ import contextlib
 import functools
 import marshal
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from types import CodeType
 
@@ -34,7 +35,7 @@ from tito.lesson.course import Entry
 from tito.lesson.lesson_format import Exercise
 from tito.lesson.statements import statements_of
 
-MOST = 5  # questions on a sheet
+MOST, MOST_OF_KIND = 5, 2  # questions on a sheet, and of a kind if there are others
 VERSIONS = 14  # of an exercise that are tried
 SECONDS = 2.0  # a check or an example may take
 BUDGET = 60  # seconds that all of them may take
@@ -75,13 +76,14 @@ class Examiner:
     subject  the lesson, to run checks on
     module   its module, of which cells are replaced
     kept     the lines of its statements that do not stop
+    kinds    how many questions of a kind are chosen
     """
 
     def __init__(
         self, judge: Judge, work: SubmittedCode, entry: Entry, source: cells.Source
     ) -> None:
         self.judge, self.entry, self.source = judge, entry, source
-        self.until = time.monotonic() + BUDGET
+        self.until, self.kinds = time.monotonic() + BUDGET, Counter[str]()
         self.seconds = min(SECONDS, judge.setting.seconds)
         self.ours = judge.replaced(entry, work)
         self.subject = judge.subject(entry, work, self.ours, hidden=False)
@@ -101,8 +103,9 @@ class Examiner:
         return Sheet(tuple(rows), "" if rows else NOTHING)
 
     def questions(self, exercise: Exercise, number: int) -> list[Question]:
-        """At most two questions about an exercise. Which ones depends on its code and number only,
-        so everyone who wrote the same is asked the same.
+        """At most two questions about an exercise. Which ones depends on its code and number, so
+        that everyone who wrote the same is asked the same; but no third one of a kind, if others
+        exist.
         """
         cell = self.source.cell(exercise.name)
         if not cell or cell.exercise != exercise.name or not cells.tree_or_none(cell.source):
@@ -111,19 +114,21 @@ class Examiner:
         before = self.ran(code, cell.source)
         if not before or before.failed:
             return []
-        ran, lost = list[tuple[Version, Ran]](), 0
-        for version in code.versions()[:VERSIONS]:
+        ran, lost = list[tuple[Version, Ran]](), set[int]()  # lines of changes that do not end
+        for version in code.versions(VERSIONS):
+            if version.line in lost or len(lost) == MOST_LATE:
+                continue
             if after := self.ran(code, version.cell):
                 ran.append((version, after))
-            elif (lost := lost + 1) == MOST_LATE:
-                break
+            else:
+                lost.add(version.line)
         known = {version.cell: after for version, after in ran} | {"": before}
         found = [one for one in Results(code, before, ran, []).questions() if is_printable(one)]
         if self.ours:  # the code runs beside solutions, and could put them into a message
             found = [replace(one, reasons=()) for one in found if one.kind in SILENT]
         turn = number % len(FIRST)
         order = (*FIRST[turn:], *FIRST[:turn], *KINDS)
-        found.sort(key=lambda one: order.index(one.kind))
+        found.sort(key=lambda one: (self.kinds[one.kind] >= MOST_OF_KIND, order.index(one.kind)))
         chosen: list[Question] = []
         for one in found:
             is_other = not chosen or chosen[0].kind != one.kind and chosen[0].mark != one.mark
@@ -132,6 +137,7 @@ class Examiner:
             if len(chosen) < 2 and is_other:
                 if self.ran(code, one.cell or cell.source) == known[one.cell]:
                     chosen.append(one)
+        self.kinds.update(one.kind for one in chosen[:1])
         return chosen
 
     def ran(self, code: Code, text: str) -> Ran | None:
