@@ -870,9 +870,9 @@ for before, after in np.ndindex(2, 2):
 # %% [markdown]
 # In layer 0, one head prefers the position before at all of the first 24. Both heads of layer 1
 # find nearly every token where layer 0 has copied it, and both copy what they read: the two
-# halves of an induction head, in the weights alone. The composition scores are not far from
-# those of chance. They say that circuits meet, the products with tokens what for (Elhage et
-# al., 2021).
+# halves of an induction head, in the weights alone (Elhage et al., 2021). The composition
+# scores, not far above chance, show only that circuits are connected; the products with tokens
+# show what the connection does.
 #
 # ## The logit lens
 #
