@@ -3,13 +3,12 @@ changes. Each function needs an open transaction of its caller.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tito.grading.gradebook.counting import arrival_of, check_differences, counting_grade
 from tito.grading.gradebook.database import sound_rows, split_rows
-from tito.grading.gradebook.grade import Grade
+from tito.grading.gradebook.grade import Grade, ResultRow
 from tito.grading.gradebook.history import PointsChange, instructions_about
 from tito.grading.gradebook.instructions import Instructions
 from tito.grading.gradebook.late import Rules
@@ -18,26 +17,19 @@ from tito.grading.gradebook.tables import CHANGE, RESULT, TEXT, WORK, clean, lea
 from tito.grading.result import LessonResult, Unchanged, packed
 from tito.grading.submission import NOBODY, Arrived, merged
 
-
-class ResultRow(NamedTuple):
-    """What is needed of a row of the table `result` to know what counts."""
-
-    lesson: str
-    number: int
-    title: str
-    max_points: int
-    key: str
-    sha256: str
-    arrived: datetime | None
-    latest: datetime | None
-    how: str
-    late: bool | None
-    fetched: datetime | None
-    graded: datetime
-    value: dict[str, Any]
-
-
 RESULT_COLUMNS = [RESULT.c[name] for name in ResultRow._fields]
+
+
+def brief_columns(result: LessonResult) -> dict[str, Any]:
+    """The columns of `result` with what is needed of a LessonResult to know what counts."""
+    return {
+        "verdict": result.verdict,
+        "told": result.for_learner().verdict,
+        "points": result.points,
+        "graded_by": result.graded_by,
+        "answers": result.answers,
+        "exercises": result.exercises(),
+    }
 
 
 def result_rows(
@@ -182,7 +174,7 @@ def _replace_rows(
                 _merge_arrival(mine, same.sha256, saving)
             continue
         replaced = _replaced_by(file, mine)
-        missing = [row for row in replaced if row.value["verdict"] == "missing"]
+        missing = [row for row in replaced if row.verdict == "missing"]
         if file.verdict == "missing" and replaced and not missing:
             continue  # nothing was handed in where something was before
         row = _new_row(file, student, replaced, saving)
@@ -219,7 +211,8 @@ def _new_row(
         result.key,
         result.sha256,
         graded=now(),
-        value=result.as_json() | {"student": student},
+        value=replace(result, student=student),
+        **brief_columns(result),
         **time_columns(known),
     )
 
@@ -316,6 +309,7 @@ def _entry(
         "new_points": grade.before_late,
         "checks": check_differences(before, grade.result),
         "replaced": None,
+        "edition": (written and written.result.made_by) or None,
     }
     if not written:
         return entry
@@ -331,9 +325,10 @@ def _entry(
         entry["text"] = instructions.describe_overrides(before, grade.result)
         if not entry["text"] and was and grade.points < was.points and not written.rows:
             entry["text"] = _reason(was, grade)
+    replaced = written.rows[0].value if written.rows else None
     return entry | {
         "kind": "regraded" if written.same_key else "graded",
-        "replaced": written.rows[0].value if written.rows else None,
+        "replaced": replaced and replaced.as_json(),
     }
 
 
