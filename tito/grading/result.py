@@ -177,13 +177,6 @@ class LessonResult:
         what = {"edition": self.edition, "commit": commit, "tito": self.tito}
         return ", ".join(f"{name} {text}" for name, text in what.items() if text)
 
-    @property
-    def is_work(self) -> bool:
-        """Whether the lesson was handed in and differs from the release. Otherwise the result does
-        not replace a grade.
-        """
-        return is_work(self.sha256, self.verdict)
-
     def exercises(self) -> str:
         """The exercises, "shape !strides": a mark where a check that is not passed costs points. ""
         where no check ran.
@@ -236,10 +229,6 @@ class LessonResult:
             for exercise, listed in value.get("cells", {}).items()
         }
         return typed(cls, value | {"checks": checks, "answers": answers, "cells": cells})
-
-
-def is_work(sha256: str, verdict: str) -> bool:
-    return bool(sha256) and verdict not in ("missing", "stub")
 
 
 def typed(made: Callable[..., Made], value: dict[str, Any]) -> Made:

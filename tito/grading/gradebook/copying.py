@@ -1,15 +1,13 @@
 """Copy a gradebook into another database, of the same kind or not: values as they are stored."""
 
 import hashlib
-import json
 import warnings
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from tito.errors import MachineError, Notice
-from tito.grading.gradebook.database import REMEDY, begin_empty, display_url, transaction
+from tito.grading.gradebook.database import begin_empty, display_url, transaction
 from tito.grading.gradebook.result_store import brief_columns
 from tito.grading.gradebook.tables import (
     EARLIER,
@@ -21,7 +19,6 @@ from tito.grading.gradebook.tables import (
     Name,
     sql,
 )
-from tito.grading.result import LessonResult
 
 PAGE = 500  # rows in memory
 TEXTS = (sql.String, sql.Text)
@@ -50,10 +47,7 @@ def copy(engine: sql.Engine, where: str | Path) -> dict[str, int]:
                         f"{display_url(target.engine.url)}.",
                         "Try another database.",
                     )
-            earlier = sql.update(SETTING).filter_by(name="schema", value=EARLIER)
-            if target.execute(earlier.values(value=SCHEMA)).rowcount:
-                words = "The gradebook is of an earlier tito; the copy has today's form."
-                warnings.warn(words, Notice, stacklevel=2)
+            _to_today(target)
             if target.dialect.name == "postgresql":  # its next entry of the history is a new one
                 target.exec_driver_sql(
                     "SELECT setval(pg_get_serial_sequence('change', 'id'), max(id)) FROM change"
@@ -62,36 +56,29 @@ def copy(engine: sql.Engine, where: str | Path) -> dict[str, int]:
 
 
 def copy_rows(source: sql.Connection, target: sql.Connection, table: sql.Table) -> None:
-    """Copy the rows of one table. What it lacks in the earlier schema is made from what it has."""
+    """Copy the rows of one table."""
     stored = stored_in(source, table)
-    lacks = [column for column in table.c if column.name not in stored.c]
-    into = _named(table, [*stored.c, *lacks])
-    made = _brief if table is RESULT and lacks else dict
     rows = source.execute(sql.select(stored), execution_options={"yield_per": PAGE}).mappings()
     for some in rows.partitions():
-        target.execute(sql.insert(into), [made(row) for row in some])
+        target.execute(sql.insert(stored), [dict(row) for row in some])
 
 
-def _brief(row: Any) -> dict[str, Any]:
-    """A row of `result` of the earlier schema, with what it lacks."""
-    try:
-        return dict(row) | brief_columns(LessonResult.from_json(json.loads(row["value"])))
-    except (ValueError, TypeError, LookupError):
-        what = f"The result of {row['student']} in {row['lesson']} is damaged"
-        raise MachineError(f"{what}: nothing was copied.", REMEDY) from None
+def _to_today(target: sql.Connection) -> None:
+    """Bring a copy of the earlier schema to the schema of today."""
+    earlier = sql.update(SETTING).filter_by(name="schema", value=EARLIER)
+    if not target.execute(earlier.values(value=SCHEMA)).rowcount:
+        return
+    warnings.warn("This gradebook is of an earlier tito; the copy is of today's.", Notice)
+    place = RESULT.c["student", "lesson", "key"]
+    for *key, value in target.execute(sql.select(*place, RESULT.c.value)).all():
+        row = sql.update(RESULT).where(*(column == text for column, text in zip(place, key)))
+        target.execute(row.values(brief_columns(value)))
 
 
 def stored_in(database: sql.Connection, table: sql.Table) -> sql.Table:
-    """The table as this database has it: the earlier schema lacks columns."""
+    """The table `as_stored`, with the columns that it has there: the earlier schema lacks some."""
     there = {column["name"] for column in sql.inspect(database).get_columns(table.name)}
-    return _named(table, [column for column in as_stored(table).c if column.name in there])
-
-
-def _named(table: sql.Table, columns: Iterable[sql.Column[Any]]) -> sql.Table:
-    """A table of this name with columns like these."""
-    return sql.Table(
-        table.name, sql.MetaData(), *(sql.Column(one.name, one.type) for one in columns)
-    )
+    return as_stored(table, there)
 
 
 def contents(database: sql.Connection, stored: sql.Table) -> Counter[bytes]:
@@ -100,9 +87,9 @@ def contents(database: sql.Connection, stored: sql.Table) -> Counter[bytes]:
     return Counter(hashlib.sha256(repr(tuple(row)).encode()).digest() for row in rows)
 
 
-def as_stored(table: sql.Table) -> sql.Table:
+def as_stored(table: sql.Table, there: Collection[str] | None = None) -> sql.Table:
     """The table, whose values are read and written as they are stored; damaged text and times are
-    still refused.
+    still refused. there: its columns; None: all
     """
 
     def kind(column: sql.Column[object]) -> sql.types.TypeEngine[object]:
@@ -110,4 +97,6 @@ def as_stored(table: sql.Table) -> sql.Table:
         is_time = isinstance(column.type, Moment)
         return column.type if is_time else Name() if isinstance(plain, TEXTS) else plain
 
-    return _named(table, [sql.Column(column.name, kind(column)) for column in table.columns])
+    columns = [column for column in table.columns if there is None or column.name in there]
+    made = (sql.Column(column.name, kind(column)) for column in columns)
+    return sql.Table(table.name, sql.MetaData(), *made)

@@ -364,7 +364,7 @@ def _is_gradebook(database: sql.Connection, earlier: bool) -> bool:
         raise UsageError(
             f"The gradebook {display_url(database.engine.url)} is of an earlier tito; it was not "
             "changed.",
-            "Make a copy of today's form, and use that: tito gradebook copy NEW.db",
+            "Copy it, and use the copy: tito gradebook copy NEW.db",
         )
     raise UsageError(
         f"The gradebook {display_url(database.engine.url)} has a schema that this version of tito "

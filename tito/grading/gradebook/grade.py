@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tito.grading.gradebook import late
 from tito.grading.lms import said
-from tito.grading.result import UNREAD, Answer, CheckResult, LessonResult, is_work
+from tito.grading.result import UNREAD, Answer, CheckResult, LessonResult
 from tito.grading.roster import Learner
 
 EMPTY, WAITING, JUDGED, READ = "empty", "to be judged", "judged", "not graded"
@@ -204,7 +204,7 @@ class ResultRow(NamedTuple):
     told: str
     points: int
     graded_by: str
-    answers: list[Answer] | None
+    answers: list[dict[str, Any]] | None
     exercises: str
     value: LessonResult | None = None
 
@@ -216,7 +216,10 @@ class ResultRow(NamedTuple):
 
     @property
     def is_work(self) -> bool:
-        return is_work(self.sha256, self.verdict)
+        """Whether the lesson was handed in and differs from the release. Otherwise the result does
+        not replace a grade.
+        """
+        return bool(self.sha256) and self.verdict not in ("missing", "stub")
 
 
 @dataclass

@@ -208,14 +208,8 @@ class Gradebook:
             some = ids[first : first + AT_A_TIME]
             with transaction(self.engine) as database:
                 loaded = list(self._load(database, some, lessons, brief))
-            for learner, by_lesson, instructions in loaded:
-                yield (
-                    _member_of(learner, instructions),
-                    [
-                        counting_grade(learner, rows, instructions, self.rules)
-                        for rows in by_lesson.values()
-                    ],
-                )
+            for learner, grades, instructions in loaded:
+                yield _member_of(learner, instructions), list(grades.values())
 
     def _load(
         self,
@@ -223,9 +217,9 @@ class Gradebook:
         ids: list[str],
         lessons: list[str] | None,
         brief: bool = False,
-    ) -> Iterator[tuple[LearnerRow, Results, Instructions]]:
-        """The data from which the grades of these learners are computed, in their order. A learner
-        who was merged meanwhile has none, nor has one with a damaged row.
+    ) -> Iterator[tuple[LearnerRow, dict[str, Grade], Instructions]]:
+        """(learner, {lesson: Grade}, Instructions) of these learners, in their order, without those
+        who were merged meanwhile, or of whom a row is damaged.
         """
         query = sql.select(LEARNER).where(LEARNER.c.student.in_(ids))
         rows, damaged = sound_rows(database, query, LEARNER)
@@ -248,19 +242,21 @@ class Gradebook:
             if by_check:  # few
                 results[student] |= result_rows(database, student, by_check)
         for student in ids:
-            if student in learners and student not in damaged:
-                yield learners[student], results.get(student, {}), instructions[student]
+            if (learner := learners.get(student)) and student not in damaged:
+                about = instructions[student]
+                grades = {
+                    lesson: counting_grade(learner, mine, about, self.rules)
+                    for lesson, mine in results.get(student, {}).items()
+                }
+                yield learner, grades, about
 
     def grades_within(
         self, database: sql.Connection, student: str, lessons: Iterable[str] | None = None
     ) -> dict[str, Grade]:
         """{lesson: Grade} of a learner's lessons (None: of all), within a transaction."""
         wanted = None if lessons is None else list(lessons)
-        return {
-            lesson: counting_grade(learner, rows, instructions, self.rules)
-            for learner, by_lesson, instructions in self._load(database, [student], wanted)
-            for lesson, rows in by_lesson.items()
-        }
+        loaded = self._load(database, [student], wanted)
+        return next((grades for _, grades, _ in loaded), {})
 
     def reviews(self) -> list[OverrideReview]:
         """The current overrides, by learner, with the doubts about each."""
@@ -271,12 +267,8 @@ class Gradebook:
         with transaction(self.engine) as database:
             loaded = list(self._load(database, sorted(students), None))
         reviews: list[OverrideReview] = []
-        for learner, by_lesson, instructions in loaded:
-            grades = (
-                counting_grade(learner, rows, instructions, self.rules)
-                for rows in by_lesson.values()
-            )
-            results = [grade.result for grade in grades]
+        for learner, grades, instructions in loaded:
+            results = [grade.result for grade in grades.values()]
             reviews += instructions.review(learner.student, learner.name, results)
         return reviews
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tito.grading.gradebook import late
 from tito.grading.gradebook.grade import Comment, GradedAnswer, Override, OverrideReview, ResultRow
-from tito.grading.result import LessonResult
+from tito.grading.result import Answer, LessonResult
 
 
 class Instructions:
@@ -70,13 +70,14 @@ class Instructions:
         """(Override of the lesson or None, {check id: Override} of the checks that it has), for a
         row of `result`. None is above what lesson or check can earn.
         """
-        by_check = {
+        by_check = self.overrides and row.lesson in self.lessons_by_check
+        checks = {
             check.id: self.overrides[row.lesson, check.id].within(check.max_points)
-            for check in (row.result.checks if row.lesson in self.lessons_by_check else ())
+            for check in (row.result.checks if by_check else ())
             if (row.lesson, check.id) in self.overrides
         }
         override = self.overrides.get((row.lesson, None))
-        return override and override.within(row.max_points), by_check
+        return override and override.within(row.max_points), checks
 
     def review(
         self, student: str, name: str, results: Iterable[LessonResult]
@@ -98,7 +99,8 @@ class Instructions:
     def graded_answers(self, row: ResultRow) -> list[GradedAnswer]:
         """The grades of the answers in a row of `result`."""
         graded = []
-        for answer in row.answers or ():
+        for values in row.answers or ():
+            answer = Answer(**values)
             judged = {
                 sha256: override.within(answer.max_points)
                 for sha256, override in self.judged.get((row.lesson, answer.question), {}).items()

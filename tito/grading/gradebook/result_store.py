@@ -27,7 +27,7 @@ def brief_columns(result: LessonResult) -> dict[str, Any]:
         "told": result.for_learner().verdict,
         "points": result.points,
         "graded_by": result.graded_by,
-        "answers": result.answers,
+        "answers": [answer.as_json() for answer in result.answers] or None,
         "exercises": result.exercises(),
     }
 
@@ -101,13 +101,14 @@ class Saving:
 
 @dataclass
 class Replacement:
-    """A result that was written.
+    """A result that was written, and its row.
 
     same_key  whether there was one of the same key
     rows      whose place it takes
     """
 
     result: LessonResult
+    row: ResultRow
     same_key: bool
     rows: list[ResultRow]
 
@@ -181,7 +182,7 @@ def _replace_rows(
         mine[:] = [other for other in mine if other not in replaced] + [row]
         if saving.replace_arrivals:
             _merge_arrival(mine, row.sha256, saving)
-        written[file.lesson] = Replacement(file, bool(same), replaced)
+        written[file.lesson] = Replacement(file, row, bool(same), replaced)
     return written
 
 
@@ -315,7 +316,7 @@ def _entry(
         return entry
     result = written.result
     if grade.result.key != result.key:
-        if not result.is_work:
+        if not written.row.is_work:
             return None  # nothing was handed in, and something counts
         words = "kept beside it" if grade.result.sha256 == result.sha256 else "does not count"
         arrival = grade.arrival()

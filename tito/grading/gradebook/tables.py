@@ -33,7 +33,7 @@ from typing import Any
 
 from tito.errors import MachineError
 from tito.grading.gradebook import late
-from tito.grading.result import Answer, LessonResult, packed, unpacked
+from tito.grading.result import Answer, LessonResult, packed, typed, unpacked
 from tito.lesson.outcome import cut
 
 try:
@@ -90,7 +90,8 @@ class Checked(sql.types.TypeDecorator[Any]):
         return checked
 
     def is_sound(self, value: Any) -> bool:
-        return UNSTORABLE.search(value) is None
+        plain = value.isascii() and "\0" not in value  # most are, and this is fast
+        return plain or UNSTORABLE.search(value) is None
 
 
 class Name(Checked):
@@ -177,25 +178,6 @@ class Result(Json):
         return LessonResult.from_json(json.loads(value))
 
 
-class Answers(Json):
-    """The Answers of a result, without their texts; NULL: none."""
-
-    impl, cache_ok, kind = sql.Text, True, list
-
-    def __init__(self) -> None:
-        super().__init__(list)
-
-    def process_bind_param(self, value: Any, dialect: object) -> Any:
-        listed = [[*answer.as_json().values()] for answer in value or ()]
-        return super().process_bind_param(listed or None, dialect)
-
-    def process_result_value(self, value: Any, dialect: object) -> Any:
-        return [Answer(*one) for one in json.loads(value)]
-
-    def is_sound(self, value: Any) -> bool:
-        return all([*map(type, vars(one).values())] == [str, int, str, int, str] for one in value)
-
-
 class Packed(Checked):
     """A text, see `result.packed`."""
 
@@ -213,6 +195,10 @@ class Packed(Checked):
 
 def are_texts(values: Collection[Any]) -> bool:
     return all(type(value) is str for value in values)
+
+
+def are_answers(value: list[Any]) -> bool:
+    return all(typed(Answer, one) for one in value)
 
 
 def are_changes(value: list[Any]) -> bool:
@@ -283,13 +269,13 @@ RESULT = sql.Table(
     sql.Column("late", sql.Boolean),
     sql.Column("fetched", Moment),
     sql.Column("graded", Moment, nullable=False),
-    # of `value`, what points and lists of a class need: they do not read it
-    sql.Column("verdict", Name(20), nullable=False),
-    sql.Column("told", Name(20), nullable=False),  # the verdict for the learner
-    sql.Column("points", Whole, nullable=False),  # earned by the checks
-    sql.Column("graded_by", Name(64), nullable=False),
-    sql.Column("answers", Answers),
-    sql.Column("exercises", Words, nullable=False),
+    # of `value`, what points and lists of a class need: they do not read it; see `brief_columns`
+    sql.Column("verdict", Name(20)),
+    sql.Column("told", Name(20)),  # the verdict for the learner
+    sql.Column("points", Whole),  # earned by the checks
+    sql.Column("graded_by", Name(64)),
+    sql.Column("answers", Json(list, are_answers)),  # as_json() of each; NULL: none
+    sql.Column("exercises", Words),
     sql.Column("value", Result, nullable=False),
 )
 CHANGE = sql.Table(
