@@ -4,6 +4,7 @@
     [--environments DIR] [--course DIR] [--quick] [--json]
 
 python benchmarks/grading.py --large 10000        only a large class, once
+python benchmarks/grading.py --gradebook 2000     only the gradebook of a large class
 
     class    a class of 200 that solved six NumPy exercises with twelve checks, in notebooks:
              `tito grade` with one worker and with two, nbgrader's autograde, and `otter run`, in
@@ -15,6 +16,8 @@ python benchmarks/grading.py --large 10000        only a large class, once
              and of the jail: there is no peer for these
     large    a class of so many small submissions, six functions in 12 lines, with two workers: the
              rate and the memory in each tenth of the way
+    gradebook  a gradebook of so many learners with 20 lessons of this course, every check, a fourth
+             of them handed in twice: CPU seconds of `show`, of exports, and of the page's lists
 
 Each peer is installed by pip into an environment of its own, in a temporary folder or, to have it
 again, in --environments. One that cannot be installed is said and left out. nbgrader gets our
@@ -47,11 +50,19 @@ import textwrap
 import threading
 import time
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from tito.author import nbgrader as sources
+from tito.grading.gradebook.changes import apply_changes
+from tito.grading.gradebook.gradebook import open_gradebook
+from tito.grading.gradebook.requested_changes import RequestedChange
+from tito.grading.gradebook.result_store import Saving
 from tito.grading.intake.collect import find_submissions
+from tito.grading.jail.modules import checks_hash
 from tito.grading.judge_process import SubmissionJudge
+from tito.grading.page.class_list import ClassList
+from tito.grading.result import Answer, LessonResult, blank
 from tito.grading.setting import Setting
 from tito.lesson import cells, course
 
@@ -71,6 +82,7 @@ LAST = 20  # seconds in which all that a program started must have ended after i
 # four a second took a twentieth of a core from what is measured
 EVERY = 1
 SUBREAPER = 36  # linux/prctl.h
+SAVED = 100  # learners whose results are saved one by one
 LEARNER = "handed in by LEARNER"  # stands in each notebook, so that no two are the same
 
 FACTS = """\
@@ -884,6 +896,94 @@ def jailed():
     return seconds
 
 
+def fill_gradebook(root, learners, lessons, book):
+    """Save results of so many learners for the first lessons of a course, as a judge returns them:
+    of every fourth learner two submissions, of every tenth some points by hand.
+    """
+    texts = [f"{number:064x}" for number in range(2)]
+    for number in range(learners):
+        student = f"learner{number:05}"
+        for text in texts[: 1 + (number % 4 == 0)]:
+            results = []
+            for entry in root.lessons[:lessons]:
+                checks = [blank(check) for check in entry.declared.checks]
+                for place, check in enumerate(checks):
+                    check.status = "passed" if (number + place) % 5 else "failed"
+                    check.points = check.max_points * check.passed
+                    check.message = "" if check.passed else "it should be 3.0, yours is 4.0" * 3
+                results.append(
+                    LessonResult(
+                        student,
+                        entry.name,
+                        entry.number,
+                        entry.declared.title,
+                        entry.declared.most,
+                        verdict="partly right",
+                        reason="some checks fail",
+                        points=sum(check.points for check in checks),
+                        sha256=text,
+                        key=f"{text}.{number}",
+                        checks=checks,
+                        graded_by=checks_hash(entry),
+                        answers=[
+                            Answer(question.name, question.points, text, 100)
+                            for question in entry.declared.questions
+                        ],
+                    )
+                )
+            book.save(Saving(student, f"Ada {number:05}", "me", results=results))
+        if number % 10 == 0:
+            changes = [
+                RequestedChange("override", student, results[0].lesson, "asked", None, Decimal(1)),
+                RequestedChange(
+                    "override",
+                    student,
+                    results[1].lesson,
+                    "asked",
+                    results[1].checks[0].id,
+                    Decimal(0),
+                ),
+                RequestedChange("comment", student, results[2].lesson, text="Well done"),
+            ]
+            apply_changes(book, changes, "prof")
+
+
+def measure_gradebook(root, learners, folder, environment, lessons=20):
+    """[{what, seconds, cpu_seconds, peak_bytes}] of commands that read a large gradebook; of the
+    page's list the seconds of this process, first and again after a grade has changed.
+    """
+    place, found = folder / "department.db", []
+    with open_gradebook(place) as book:
+        fill_gradebook(root, min(learners, SAVED), lessons, book)
+    with contextlib.closing(sqlite3.connect(place)) as raw, raw:
+        for first in range(SAVED, learners, SAVED):  # the others have the same, which is faster
+            name = f"printf('%05d', substr(student, 8) + {first})"
+            for table in ("learner", "result", "change"):
+                names = [row[1] for row in raw.execute(f"pragma table_info({table})")]
+                made = {"student": f"'learner' || {name}", "name": f"'Ada ' || {name}"}
+                made |= {"id": f"id + 1000 * {first}"}
+                raw.execute(
+                    f"insert into {table} select {', '.join(made.get(n, n) for n in names)}"
+                    f" from {table} where student < 'learner{min(SAVED, learners - first):05}'"
+                )
+    tito = [sys.executable, "-m", "tito", "--root", root.path, "--gradebook", place, "gradebook"]
+    forms = [["export", "--format", name] for name in ("csv", "canvas", "moodle")]
+    for words in (["show"], *forms):
+        said, cost = run([*tito, *words], folder, environment)
+        assert said.count("learner0") >= learners, said[:500]
+        found.append({"what": " ".join(words)} | asdict(cost))
+    with open_gradebook(place) as book:
+        rows = ClassList(book)
+        for what in ("the page's list, first", "the page's list, after a change"):
+            began, cpu = time.perf_counter(), time.process_time()
+            assert len(rows.rows(root.lessons[0].name)) == learners
+            cost = Cost(time.perf_counter() - began, time.process_time() - cpu)
+            found.append({"what": what} | asdict(cost))
+            change = RequestedChange("comment", "learner00001", root.lessons[0].name, text="Good")
+            apply_changes(book, [change], "prof")
+    return {"learners": learners, "bytes": place.stat().st_size, "commands": found}
+
+
 def measure_large(root, size, folder, environment):
     """What a large class costs: {"seconds", "cpu_seconds", "peak_bytes", "tenths": [{submissions,
     rate, bytes}]}, of scripts that are handed in as they are.
@@ -1038,6 +1138,17 @@ def text_of_large(large):
     ]
 
 
+def text_of_gradebook(report):
+    """The lines on a gradebook."""
+    rows = [
+        (one["what"], *(f"{one[key]:.2f}" for key in ("seconds", "cpu_seconds")))
+        + (megabytes(one["peak_bytes"]) if one["peak_bytes"] else "",)
+        for one in report["commands"]
+    ]
+    head = f"{report['learners']} learners, {megabytes(report['bytes'])}"
+    return table((head, "seconds", "CPU seconds", "memory"), rows)
+
+
 def megabytes(number):
     return f"{number / 1e6:.0f} MB"
 
@@ -1106,6 +1217,9 @@ def main():
         "--large", type=int, metavar="N", help="only a class of so many small submissions, once"
     )
     parser.add_argument(
+        "--gradebook", type=int, metavar="N", help="only the gradebook of so many learners"
+    )
+    parser.add_argument(
         "--quick",
         action="store_true",
         help="one turn with tiny classes: whether it works, not how fast",
@@ -1134,6 +1248,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tito-benchmark-") as folder:
         folder = Path(folder).resolve()
         root = make_course(folder / "arrays")
+        if given.gradebook:
+            real = course.open_root(given.course.resolve())
+            read = measure_gradebook(real, given.gradebook, folder, environment)
+            print(json.dumps(read, indent=1) if given.json else "\n".join(text_of_gradebook(read)))
+            return
         if given.large:
             large = measure_large(root, given.large, folder, environment)
             print(json.dumps(large, indent=1) if given.json else "\n".join(text_of_large(large)))

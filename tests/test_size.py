@@ -30,8 +30,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (42100, 28000),
-    "lines of tito/grading": (17100, 12000),
+    "lines of tito": (42200, 28000),
+    "lines of tito/grading": (17300, 12000),
     "lines of tito/learn": (7800, 5000),
     "lines of tito/book": (2300, 2600),
     "lines of tito/page": (1000, 1000),

@@ -24,6 +24,10 @@ NO_CODE_RAN = (
     *("passed", "stub", "missing", *UNREAD),
     "syntax error",
 )
+NOT_RUN = (  # verdicts that say nothing about single exercises: no check could pass
+    *("missing", "stub", *UNREAD, "syntax error", "import failed"),
+    *("crashed", "timed out", "out of memory"),
+)
 Made = TypeVar("Made")
 __all__ = ["STATUSES", "VERDICTS", "CheckResult", "LessonResult", "Unchanged"]
 
@@ -167,11 +171,21 @@ class LessonResult:
         return self.max_points - sum(answer.max_points for answer in self.answers)
 
     @property
-    def is_work(self) -> bool:
-        """Whether the lesson was handed in and differs from the release. Otherwise the result does
-        not replace a grade.
+    def made_by(self) -> str:
+        """The course and the program that graded it: "edition 2026, commit 1a2b3c, tito 0.1"."""
+        commit = self.commit.replace("-dirty", " with changes")
+        what = {"edition": self.edition, "commit": commit, "tito": self.tito}
+        return ", ".join(f"{name} {text}" for name, text in what.items() if text)
+
+    def exercises(self) -> str:
+        """The exercises, "shape !strides": a mark where a check that is not passed costs points. ""
+        where no check ran.
         """
-        return bool(self.sha256) and self.verdict not in ("missing", "stub")
+        if self.verdict in NOT_RUN or all(check.status == "not run" for check in self.checks):
+            return ""
+        wrong = {check.exercise for check in self.checks if check.costs_points}
+        names = dict.fromkeys(check.exercise for check in self.checks)
+        return " ".join("!" * (name in wrong) + name for name in names)
 
     @property
     def setting(self) -> str:

@@ -82,7 +82,7 @@ def tree(
         (learner, grade)
         for learner, grades in chosen.learners()
         for grade in grades
-        if grade.result.sha256
+        if grade.row.sha256
     ]
     for done, (learner, grade) in enumerate(rows):
         report(learner.student, done, len(rows))

@@ -3,8 +3,7 @@
 Nothing here prints, reads or decides.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tito.grading.gradebook.grade import WAITING, Grade, OverrideReview, is_strange
+from tito.grading.gradebook.grade import WAITING, Grade, OverrideReview
 from tito.grading.gradebook.history import Change, PointsChange
 from tito.grading.gradebook.late import shown
 from tito.grading.gradebook.views import history
@@ -60,14 +59,9 @@ def progress_line(progress: "Progress") -> str:
     return ", ".join(word for word in words if word)
 
 
-def without_checks(grade: Grade) -> Grade:
-    """The Grade without its checks, to save memory: a summary holds the grades of a whole class."""
-    return replace(grade, result=replace(grade.result, checks=[], notes=[]), check_overrides={})
-
-
 def arrivals(grades: Sequence[Grade]) -> Iterator[Text]:
     """A few lines on when the work of these Grades arrived; [] if nothing can be late."""
-    handed_in = [grade for grade in grades if grade.result.is_work]
+    handed_in = [grade for grade in grades if grade.row.is_work]
     late = sorted(
         (grade for grade in handed_in if grade.is_late),
         key=lambda grade: grade.points == grade.before_late,
@@ -103,7 +97,7 @@ def others_count(grades: Sequence[Grade], files: dict[tuple[str, str], str]) -> 
     others = [
         f"{plain(grade.student)} {grade.lesson}"
         for grade in grades
-        if files.get((grade.student, grade.lesson)) not in (None, "", grade.result.sha256)
+        if files.get((grade.student, grade.lesson)) not in (None, "", grade.row.sha256)
     ]
     if others:
         rest = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
@@ -114,12 +108,13 @@ def others_count(grades: Sequence[Grade], files: dict[tuple[str, str], str]) -> 
         )
 
 
-def strange(grades: Sequence[Grade], new: dict[str, str]) -> Iterator[Text]:
+def strange(grades: Iterable[Grade], new: dict[str, str]) -> Iterator[Text]:
     """A line for each learner who handed in nothing of a lesson that can be read, or [].
 
-    new  {learner: what they handed in} of this run
+    grades  of such learners
+    new     {learner: what they handed in} of this run
     """
-    reasons = {grade.student: grade.result.reason for grade in filter(is_strange, grades)} | new
+    reasons = {grade.student: grade.result.reason for grade in grades} | new
     if reasons:
         yield Text(
             f"{count(len(reasons), 'learner')} handed in no file of a lesson that can be read:"

@@ -215,6 +215,7 @@ def show_class(
     """
     from tito.grading import views
     from tito.grading.gradebook.database import display_url
+    from tito.grading.gradebook.grade import is_strange
 
     (book, before), (submissions, progress) = written, outcome
     students = [submission.student for submission in submissions]
@@ -225,14 +226,15 @@ def show_class(
     elif request.json:
         echo_json_list(grade.as_json() for grade in book.grades_of(students, setting.lessons))
     else:
-        graded = book.grades_of(students, setting.lessons)
-        grades = [views.without_checks(grade) for grade in graded]
+        grades = list(book.grades_of(students, setting.lessons, brief=True))
+        unread = [one for one in grades if is_strange(one)]
+        strange = book.grades_of([one.student for one in unread], [one.lesson for one in unread])
         place = gradebook_place(root)
         shown = display_url(place) if "://" in str(place) else place
         echo(
             views.class_summary(progress, setting.level, shown),
             *views.arrivals(grades),
-            *views.strange(grades, progress.strange),
+            *views.strange(filter(is_strange, strange), progress.strange),
             *views.others_count(grades, progress.files),
             *views.to_judge(grades),
         )

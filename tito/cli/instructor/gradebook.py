@@ -28,6 +28,7 @@ from tito.cli.instructor.options import (
     current_course,
     ended_as_by_ctrl_c,
     gradebook_of,
+    gradebook_place,
     lesson_name,
     section_of,
     tell_points_lost,
@@ -226,7 +227,7 @@ def show_grades(
         return
     lessons = book.lessons()
     if lessons and not (student or lesson):
-        echo(views.grades(book.by_learner(section=section), lessons, is_empty))
+        echo(views.grades(book.by_learner(section=section, brief=True), lessons, is_empty))
         return
     rows = list(book.by_learner(student, lesson, section))
     grades = [grade for _, mine in rows for grade in mine]
@@ -462,11 +463,12 @@ def gradebook_copy(
     Example: tito gradebook copy ../archive/2026.db
     """
     from tito.grading.gradebook import copying
-    from tito.grading.gradebook.database import display_url
+    from tito.grading.gradebook.database import connect, display_url
 
     where = target if "://" in target else current_folder() / Path(target).expanduser()
-    with gradebook_of(current_root(), create=False, reads=True) as book, ended_as_by_ctrl_c():
-        rows = copying.copy(book.engine, where)
+    place = gradebook_place(current_root())
+    with connect(place, create=False, reads=True, earlier=True) as engine, ended_as_by_ctrl_c():
+        rows = copying.copy(engine, where)
     what = ", ".join(f"{name} {number}" for name, number in rows.items() if number)
     echo(f"{display_url(where)} is a copy, compared row by row: {what}.")
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,6 +89,7 @@ def gradebook_of(
     """
     from tito.grading.gradebook import gradebook, late
 
+    @cache
     def checks_today(lesson: str) -> str:
         from tito.grading.jail.modules import checks_hash
 

@@ -109,7 +109,7 @@ def learner_answers(
 def _counting_grades(
     book: Gradebook, lesson: str, section: Sections
 ) -> Iterator[tuple[ClassMember, Grade]]:
-    for learner, grades in book.by_learner(lesson=lesson, section=section):
+    for learner, grades in book.by_learner(None, lesson, section, brief=True):
         if learner.state != LEFT:
             yield from ((learner, grade) for grade in grades)
 

@@ -6,13 +6,12 @@ effect at once. This module does not access the database.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from tito.grading.gradebook import late
-from tito.grading.gradebook.grade import Grade, GradedAnswer, Lateness, Override
+from tito.grading.gradebook.grade import Grade, GradedAnswer, Lateness, Override, ResultRow
 from tito.grading.gradebook.instructions import Instructions
 from tito.grading.gradebook.learners import LearnerRow
 from tito.grading.lms import said
@@ -20,13 +19,12 @@ from tito.grading.result import LessonResult
 from tito.grading.submission import Arrived, merged
 
 
-@dataclass(frozen=True)
-class SubmittedFile:
+class SubmittedFile(NamedTuple):
     """A file of a lesson that was handed in: the row of `result` that counts for it, which of
     several keys it may have, and what all runs know of its arrival.
     """
 
-    row: Any
+    row: ResultRow
     arrived: Arrived
 
     @property
@@ -34,12 +32,12 @@ class SubmittedFile:
         return (*self.arrived.order, self.row.graded)
 
 
-def submitted_files(rows: Iterable[Any]) -> list[SubmittedFile]:
+def submitted_files(rows: Iterable[ResultRow]) -> list[SubmittedFile]:
     """The rows of one learner's lesson, by file. Beside other earlier lessons the same file may
     have earned less: its best grading counts, so that a learner loses no points over a lesson that
     was not handed in again.
     """
-    by_file: dict[str, list[Any]] = {}
+    by_file: dict[str, list[ResultRow]] = {}
     for row in rows:
         by_file.setdefault(row.sha256, []).append(row)
     files = []
@@ -47,7 +45,7 @@ def submitted_files(rows: Iterable[Any]) -> list[SubmittedFile]:
         known = arrival_of(same[0])
         for row in same[1:]:
             known = merged(known, arrival_of(row))
-        best = max(same, key=lambda row: (row.value["points"], row.graded))
+        best = max(same, key=lambda row: (row.points, row.graded))
         files.append(SubmittedFile(best, known))
     return files
 
@@ -58,7 +56,7 @@ def arrival_of(row: Any) -> Arrived:
 
 
 def counting_grade(
-    learner: LearnerRow, rows: Iterable[Any], instructions: Instructions, rules: late.Rules
+    learner: LearnerRow, rows: Iterable[ResultRow], instructions: Instructions, rules: late.Rules
 ) -> Grade:
     """The Grade of a learner's lesson: of the submission that counts by the policy of the course.
 
@@ -70,8 +68,8 @@ def counting_grade(
     graded = [
         (make_grade(learner, file, instructions, rules), file) for file in submitted_files(rows)
     ]
-    work = [pair for pair in graded if pair[0].result.is_work]
-    candidates = work or [pair for pair in graded if pair[0].result.verdict != "missing"] or graded
+    work = [pair for pair in graded if pair[1].row.is_work]
+    candidates = work or [pair for pair in graded if pair[1].row.verdict != "missing"] or graded
 
     def order(pair: tuple[Grade, SubmittedFile]) -> tuple[datetime, datetime, datetime]:
         return pair[1].order
@@ -92,21 +90,17 @@ def make_grade(
 ) -> Grade:
     """The Grade of a submission, from the instructions and the late rules."""
     row = file.row
-    result = LessonResult.from_json(row.value)
-    override, check_overrides = instructions.select_overrides(result)
-    answers = instructions.graded_answers(result)
+    override, check_overrides = instructions.select_overrides(row)
+    answers = instructions.graded_answers(row)
     lateness = lateness_of(file, instructions, rules, free=override is not None)
-    earned, by_hand = split_points(result, override, check_overrides, answers)
+    earned, by_hand = split_points(row, override, check_overrides, answers)
     before_late = points = late.tidy(earned + by_hand)
     if lateness.percent:
         points = late.tidy(late.penalised(earned, lateness.percent) + by_hand)
     return Grade(
         student=learner.student,
         name=learner.name,
-        lesson=row.lesson,
-        number=row.number,
-        title=row.title,
-        result=result,
+        row=row,
         override=override,
         check_overrides=check_overrides,
         answers=answers,
@@ -115,7 +109,6 @@ def make_grade(
         before_late=before_late,
         points=points,
         max_points=row.max_points,
-        graded=row.graded,
         checks_today=rules.checks_today,
     )
 
@@ -148,10 +141,10 @@ def lateness_of(
 
 
 def split_points(
-    result: LessonResult,
+    row: ResultRow,
     override: Override | None,
     check_overrides: dict[str, Override],
-    answers: Sequence[GradedAnswer] = (),
+    answers: Sequence[GradedAnswer],
 ) -> tuple[Decimal, Decimal]:
     """(graded points without overrides, points set by hand).
 
@@ -159,10 +152,11 @@ def split_points(
     """
     if override:
         return Decimal(0), override.points
-    replaced = sum(check.points for check in result.checks if check.id in check_overrides)
+    checks = row.result.checks if check_overrides else ()
+    replaced = sum(check.points for check in checks if check.id in check_overrides)
     by_hand = sum((override.points for override in check_overrides.values()), Decimal(0))
     judged = sum((answer.points for answer in answers), Decimal(0))
-    return Decimal(max(0, result.points - replaced)) + judged, by_hand
+    return Decimal(max(0, row.points - replaced)) + judged, by_hand
 
 
 def check_differences(before: LessonResult | None, after: LessonResult) -> list[dict[str, Any]]:

@@ -8,12 +8,13 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from tito.errors import MachineError, Notice, UsageError
-from tito.grading.gradebook.tables import SCHEMA, SETTING, TABLES, DamagedValue, sql
+from tito.grading.gradebook.tables import EARLIER, SCHEMA, SETTING, TABLES, DamagedValue, sql
 from tito.safe_text import one_line
 
 # A transaction that will write takes the lock first: of two that read and then both want to write,
@@ -42,11 +43,14 @@ class Collision(MachineError):
 
 
 @contextmanager
-def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iterator[sql.Engine]:
+def connect(
+    where: str | Path, create: bool = True, reads: bool = False, earlier: bool = False
+) -> Iterator[sql.Engine]:
     """The engine of the gradebook at `where`, a path or a database URL.
 
     Without `create`, the gradebook must exist. With `reads`, nothing is written: a gradebook that
-    does not exist is empty. Raises the same errors as `gradebook.open_gradebook`.
+    does not exist is empty. With `earlier`, it may have the earlier schema: only `copying` can read
+    that. Raises the same errors as `gradebook.open_gradebook`.
     """
     url = _url(where)
     path = _path_of(url)
@@ -56,7 +60,7 @@ def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iter
     engine = _engine(url if is_there or not reads else IN_MEMORY)
     is_new = _make_file(path) if path and not (is_there or reads) else False
     try:
-        if is_new or not _has_tables(engine):
+        if is_new or not _has_tables(engine, earlier):
             if not create:
                 raise _missing(url)
             if reads:
@@ -327,7 +331,7 @@ def _prepare_sqlite(engine: sql.Engine) -> None:
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA secure_delete=ON")  # overwrite what is deleted
         # text that is not UTF-8 is a damaged value of its row, not an error of the whole query
-        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+        connection.text_factory = methodcaller("decode", "utf-8", "surrogateescape")
 
     @sql.event.listens_for(engine, "begin")
     def begin(database: sql.Connection) -> None:
@@ -335,26 +339,33 @@ def _prepare_sqlite(engine: sql.Engine) -> None:
             database.exec_driver_sql(command)
 
 
-def _has_tables(engine: sql.Engine) -> bool:
+def _has_tables(engine: sql.Engine, earlier: bool = False) -> bool:
     """Whether the database is a gradebook; False for an empty one. Raises UsageError for others."""
     try:
         with transaction(engine) as database:
-            return _is_gradebook(database)
+            return _is_gradebook(database, earlier)
     except MachineError as error:
         if "file is not a database" in error.what:
             raise _foreign(engine.url) from None
         raise
 
 
-def _is_gradebook(database: sql.Connection) -> bool:
+def _is_gradebook(database: sql.Connection, earlier: bool) -> bool:
     names = set(sql.inspect(database).get_table_names())
     if not names:
         return False
     if SETTING.name not in names:
         raise _foreign(database.engine.url)
     rows = [list(row) for row in database.execute(sql.text(f"SELECT * FROM {SETTING.name}"))]
-    if ["schema", SCHEMA] in rows and names >= TABLES.tables.keys():
+    is_earlier = ["schema", EARLIER] in rows
+    if names >= TABLES.tables.keys() and (["schema", SCHEMA] in rows or is_earlier and earlier):
         return True
+    if is_earlier:
+        raise UsageError(
+            f"The gradebook {display_url(database.engine.url)} is of an earlier tito; it was not "
+            "changed.",
+            "Copy it, and use the copy: tito gradebook copy NEW.db",
+        )
     raise UsageError(
         f"The gradebook {display_url(database.engine.url)} has a schema that this version of tito "
         "does not know; it was not changed.",
@@ -383,5 +394,6 @@ def _missing(url: sql.URL) -> UsageError:
 def _foreign(url: sql.URL) -> UsageError:
     return UsageError(
         f"{display_url(url)} is not a gradebook; it was not changed.",
-        "Name another one with --gradebook.",
+        "Name another one with --gradebook; or a new file, an empty database, or an empty schema "
+        "of PostgreSQL: postgresql+psycopg://...?options=-csearch_path%3DSCHEMA",
     )

@@ -270,9 +270,10 @@ def unclaimed(book: Gradebook) -> dict[tuple[str, str], set[str]]:
         if len(owners) > 1:
             fitting[stranger] = {roster.learners[number].student for number in owners}
     ids = RESULT.c.student.in_(fitting.keys() | set().union(*fitting.values()))
+    query = sql.select(*RESULT.c["student", "lesson", "sha256", "verdict"])
     files: dict[tuple[str, str], set[str]] = {}
-    for row in read(book.engine, sql.select(RESULT).where(ids), RESULT):
-        if row.value["verdict"] != "missing":
+    for row in read(book.engine, query.where(ids), RESULT):
+        if row.verdict != "missing":
             files.setdefault((row.student, row.lesson), set()).add(row.sha256)
     found: dict[tuple[str, str], set[str]] = {}
     for (stranger, lesson), theirs in files.items():

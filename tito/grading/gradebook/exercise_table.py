@@ -10,22 +10,9 @@ from dataclasses import dataclass
 
 from tito.errors import TitoError
 from tito.grading.gradebook.gradebook import Gradebook
-from tito.grading.result import NO_LESSON_FILE, LessonResult
+from tito.grading.result import LessonResult
 from tito.lesson import mistakes
 from tito.lesson.course import Entry
-
-NOT_RUN = (
-    *(
-        "missing",
-        NO_LESSON_FILE,
-        "stub",
-        "unreadable",
-        "too long to read",
-        "syntax error",
-        "import failed",
-    ),
-    *("crashed", "timed out", "out of memory"),  # before any check could pass
-)
 
 
 @dataclass
@@ -58,13 +45,12 @@ def exercise_table(
     showed: dict[str, Counter[str]] = {}
     for learner, grades in book.by_learner(lesson=lesson, section=section):
         for grade in grades if not learner.state else ():
-            if not ran(grade.result):
-                continue
-            for exercise in dict.fromkeys(check.exercise for check in grade.result.checks):
+            for name in grade.row.exercises.split():
+                exercise = name.removeprefix("!")
                 new = ExerciseRow(exercise, grade.lesson, grade.number)
                 row = rows.setdefault(exercise, new)
                 row.learners += 1
-                row.right += is_right(grade.result, exercise)
+                row.right += name == exercise
                 known = messages.get(grade.lesson, {}).get(exercise, {})
                 showed.setdefault(exercise, Counter()).update(_shown(known, grade.result, exercise))
     for exercise, counter in showed.items():
@@ -88,16 +74,6 @@ def _messages(entry: Entry) -> dict[str, dict[str, str]]:
     for (exercise, message), several in names.items():
         messages.setdefault(exercise, {})[message] = " or: ".join(several)
     return messages
-
-
-def ran(result: LessonResult) -> bool:
-    """Whether a result says something about single exercises."""
-    return result.verdict not in NOT_RUN and any(c.status != "not run" for c in result.checks)
-
-
-def is_right(result: LessonResult, exercise: str) -> bool:
-    """Whether no check of an exercise costs points."""
-    return not any(check.costs_points for check in result.checks if check.exercise == exercise)
 
 
 def _shown(messages: dict[str, str], result: LessonResult, exercise: str) -> set[str]:

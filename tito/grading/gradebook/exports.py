@@ -69,12 +69,14 @@ class Selection:
             )
         return lessons
 
-    def learners(self, missing: bool = False) -> Iterator[tuple[ClassMember, list[Grade]]]:
+    def learners(
+        self, missing: bool = False, brief: bool = True
+    ) -> Iterator[tuple[ClassMember, list[Grade]]]:
         """(learner, their grades) for each learner of the class.
 
         missing  whether also of lessons that were not handed in and are not exported as 0
         """
-        for learner, grades, today in self._as_graded():
+        for learner, grades, today in self._as_graded(brief):
             there = (
                 grade
                 for grade in grades
@@ -82,14 +84,15 @@ class Selection:
             )
             yield learner, [of_today(grade, today[grade.lesson]) for grade in there]
 
-    def table(self, folder: str = "") -> Table:
-        """The grades as plain values, for a system. folder: the name of the one to write."""
+    def table(self, folder: str | None = None) -> Table:
+        """The grades as plain values, for a system; for a folder of this name also their parts."""
         lessons = [Lesson(name, *values) for name, values in self.lessons().items()]
-        return Table(lessons, self.book.headers(), self._rows(lessons), self.course, folder)
+        rows = self._rows(lessons, brief=folder is None)
+        return Table(lessons, self.book.headers(), rows, self.course, folder or "")
 
-    def _rows(self, lessons: list[Lesson]) -> Iterator[Row]:
+    def _rows(self, lessons: list[Lesson], brief: bool) -> Iterator[Row]:
         by_name = {lesson.name: lesson for lesson in lessons}
-        for learner, grades in self.learners(missing=True):
+        for learner, grades in self.learners(missing=True, brief=brief):
             yield Row(
                 learner.student,
                 html_pages.file_name(learner.student),
@@ -103,7 +106,7 @@ class Selection:
                         summary(grade),
                         grade.lateness.arrived or grade.graded,
                         grade.graded,
-                        parts_of(grade),
+                        [] if brief else parts_of(grade),
                     )
                     for grade in grades
                     if grade.lesson in by_name
@@ -143,12 +146,14 @@ class Selection:
                     found.waiting += sum(answer.state == WAITING for answer in grade.answers)
         return found
 
-    def _as_graded(self) -> Iterator[tuple[ClassMember, list[Grade], dict[str, int]]]:
+    def _as_graded(
+        self, brief: bool = True
+    ) -> Iterator[tuple[ClassMember, list[Grade], dict[str, int]]]:
         """(learner, their grades, {lesson: today's maximum}) of everybody in the class. A lesson
         that a run began to grade meanwhile is left for the next export.
         """
         today = {name: most for name, (_, _, most) in self.lessons().items()}
-        for learner, grades in self.book.by_learner(lesson=self.lesson, section=self.section):
+        for learner, grades in self.book.by_learner(None, self.lesson, self.section, brief):
             if not learner.state:
                 yield learner, [grade for grade in grades if grade.lesson in today], today
 
@@ -171,7 +176,7 @@ class Doubts:
 
 def is_missing(grade: Grade) -> bool:
     """Whether nothing was handed in and no points were set by hand."""
-    return grade.result.verdict == "missing" and not grade.is_by_hand
+    return grade.row.verdict == "missing" and not grade.is_by_hand
 
 
 def of_today(grade: Grade, most: int) -> Grade:
@@ -215,9 +220,7 @@ def tree(chosen: Selection, kind: str, name: str = "") -> Iterator[tuple[str, st
 def summary(grade: Grade) -> str:
     """A grade in a few sentences for its learner, without messages and reasons of overrides."""
     by_hand = (
-        "set by the instructor"
-        if grade.override
-        else VERDICTS.get(verdict := grade.result.for_learner().verdict, verdict)
+        "set by the instructor" if grade.override else VERDICTS.get(grade.row.told, grade.row.told)
     )
     partly = (
         ", with checks set by the instructor"

@@ -81,7 +81,9 @@ def write(
 
 def page(learner: ClassMember, grades: list[Grade], course: str) -> str:
     """The page of one learner as HTML. `grades`: theirs, in the order of the course."""
-    grades = [replace(grade, result=grade.result.for_learner()) for grade in grades]
+    grades = [
+        replace(grade, row=grade.row._replace(value=grade.result.for_learner())) for grade in grades
+    ]
     named = {grade.lesson: f"{grade.number:02} {grade.lesson}" for grade in grades}
     return render(
         "gradebook/feedback.html",

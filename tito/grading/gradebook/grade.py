@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from tito.grading.gradebook import late
 from tito.grading.lms import said
@@ -156,8 +156,7 @@ class ClassMember(Learner):
     state: str = ""
 
 
-@dataclass(frozen=True)
-class Lateness:
+class Lateness(NamedTuple):
     """When a submission arrived, and what that costs.
 
     arrived          or None when unknown
@@ -183,11 +182,51 @@ class Lateness:
     reason: str = ""
 
 
+class ResultRow(NamedTuple):
+    """What is needed of a row of the table `result`, which explains it, to know what counts.
+
+    value  the LessonResult; None: it was not read
+    """
+
+    lesson: str
+    number: int
+    title: str
+    max_points: int
+    key: str
+    sha256: str
+    arrived: datetime | None
+    latest: datetime | None
+    how: str
+    late: bool | None
+    fetched: datetime | None
+    graded: datetime
+    verdict: str
+    told: str
+    points: int
+    graded_by: str
+    answers: list[dict[str, Any]] | None
+    exercises: str
+    value: LessonResult | None = None
+
+    @property
+    def result(self) -> LessonResult:
+        if self.value is None:
+            raise ValueError("the result was not read, see `Gradebook.by_learner`")
+        return self.value
+
+    @property
+    def is_work(self) -> bool:
+        """Whether the lesson was handed in and differs from the release. Otherwise the result does
+        not replace a grade.
+        """
+        return bool(self.sha256) and self.verdict not in ("missing", "stub")
+
+
 @dataclass
 class Grade:
     """The grade of one lesson of one learner: what `show`, the exports and the feedback read.
 
-    result           the LessonResult, as graded
+    row              the result that counts
     override         the Override of the whole lesson, or None
     check_overrides  {check id: Override}, of checks that `result` has
     answers          to the lesson's questions
@@ -196,7 +235,6 @@ class Grade:
     before_late      points before the late rules, overrides included
     points           the points that count: a Decimal of at most two places, written 8 or 7.5
     max_points       of the lesson
-    graded           when it was graded
     submissions      how many different files of this lesson were handed in, this one included
     checks_today     see late.Rules
 
@@ -206,10 +244,7 @@ class Grade:
 
     student: str
     name: str
-    lesson: str
-    number: int
-    title: str
-    result: LessonResult
+    row: ResultRow
     override: Override | None
     check_overrides: dict[str, Override]
     answers: list[GradedAnswer]
@@ -218,14 +253,34 @@ class Grade:
     before_late: Decimal
     points: Decimal
     max_points: int
-    graded: datetime
     submissions: int = 1
     checks_today: Callable[[str], str] = field(default=lambda lesson: "", compare=False, repr=False)
 
     @property
+    def lesson(self) -> str:
+        return self.row.lesson
+
+    @property
+    def number(self) -> int:
+        return self.row.number
+
+    @property
+    def title(self) -> str:
+        return self.row.title
+
+    @property
+    def graded(self) -> datetime:
+        return self.row.graded
+
+    @property
+    def result(self) -> LessonResult:
+        """As graded."""
+        return self.row.result
+
+    @property
     def outdated(self) -> bool:
         """Whether other checks than today's graded it: grading again may change it."""
-        by = self.result.graded_by if self.result.sha256 else ""
+        by = self.row.graded_by if self.row.sha256 else ""
         return bool(by) and self.checks_today(self.lesson) not in ("", by)
 
     @property
@@ -243,8 +298,11 @@ class Grade:
         given = sum((answer.points for answer in judged), Decimal(0))
         most = sum(answer.max_points for answer in judged)
         empty = sum(answer.max_points for answer in self.answers if answer.state == EMPTY)
-        checks = sum((self.check_points(check) for check in self.result.checks), Decimal(0))
-        words = [f"automatic {late.shown(checks)} of {self.result.check_points}"]
+        checks = Decimal(self.row.points)
+        for check in self.result.checks if self.check_overrides else ():
+            checks += self.check_points(check) - check.points
+        asked = sum(answer.max_points for answer in self.answers)
+        words = [f"automatic {late.shown(checks)} of {self.max_points - asked}"]
         words += [f"judged {late.shown(given)} of {most}"] * bool(judged)
         words += [f"empty answers 0 of {empty}"] * bool(empty)
         if waiting := self.to_judge:
@@ -266,13 +324,13 @@ class Grade:
     @property
     def arrival_unknown(self) -> bool:
         """Whether the arrival is unknown. The work then counts as in time."""
-        return self.result.is_work and not self.lateness.how
+        return self.row.is_work and not self.lateness.how
 
     def arrival(self) -> str:
         """When it arrived, in words, and the source of that time."""
         arrived, how = self.lateness.arrived, self.lateness.how
         if not how:
-            return "arrived at an unknown time" if self.result.is_work else ""
+            return "arrived at an unknown time" if self.row.is_work else ""
         if arrived:
             return f"arrived {arrived:%Y-%m-%d %H:%M} UTC, {said(how)}"
         marked = "late" if self.lateness.marked else "in time"
@@ -293,7 +351,7 @@ class Grade:
             "to_judge": self.to_judge,
             "name": self.name,
             "points": number(self.points),
-            "graded_points": self.result.points,
+            "graded_points": self.row.points,
             "before_late": number(self.before_late),
             "late_days": lateness.days,
             "penalty_percent": number(lateness.percent),
@@ -319,4 +377,4 @@ def iso(when: datetime | None) -> str | None:
 
 def is_strange(grade: Grade) -> bool:
     """Whether nothing of a lesson could be read in what came, and no person has decided."""
-    return grade.result.verdict in UNREAD and not grade.is_by_hand
+    return grade.row.verdict in UNREAD and not grade.is_by_hand

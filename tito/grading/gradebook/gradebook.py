@@ -23,7 +23,7 @@ from tito.grading.gradebook.database import (
     transaction,
     write,
 )
-from tito.grading.gradebook.grade import ClassMember, Grade, OverrideReview
+from tito.grading.gradebook.grade import ClassMember, Grade, OverrideReview, ResultRow
 from tito.grading.gradebook.history import (
     ENTRY_COLUMNS,
     Change,
@@ -34,7 +34,7 @@ from tito.grading.gradebook.history import (
 )
 from tito.grading.gradebook.instructions import Instructions
 from tito.grading.gradebook.learners import LearnerRow, check_learner
-from tito.grading.gradebook.result_store import RESULT_COLUMNS, ResultRow, Saving, save
+from tito.grading.gradebook.result_store import RESULT_COLUMNS, Saving, result_rows, save
 from tito.grading.gradebook.tables import (
     BEGUN,
     CHANGE,
@@ -45,6 +45,7 @@ from tito.grading.gradebook.tables import (
     TABLES,
     TEXT,
     WORK,
+    DamagedValue,
     learner_id,
     sql,
 )
@@ -135,8 +136,13 @@ class Gradebook:
 
         Where results differ, the newest's.
         """
-        query = sql.select(*RESULT.c["lesson", "number", "title", "max_points", "graded"])
-        rows = read(self.engine, query.distinct(), RESULT)
+        columns = RESULT.c["lesson", "number", "title", "max_points"]
+        query = sql.select(*columns, sql.func.max(RESULT.c.graded).label("graded"))
+        with transaction(self.engine, begin="") as database:
+            try:
+                rows = list(database.execute(query.group_by(*columns)))
+            except DamagedValue:  # it can be the greatest
+                rows = sound_rows(database, sql.select(*columns, RESULT.c.graded), RESULT)[0]
         newest = {row.lesson: row for row in sorted(rows, key=lambda row: row.graded)}
         in_order = sorted(newest.values(), key=lambda row: (row.number, row.lesson))
         return {row.lesson: (row.number, row.title, row.max_points) for row in in_order}
@@ -161,10 +167,12 @@ class Gradebook:
         for _, grades in self.by_learner(student, lesson, section):
             yield from grades
 
-    def grades_of(self, students: Iterable[str], lessons: Iterable[str]) -> Iterator[Grade]:
+    def grades_of(
+        self, students: Iterable[str], lessons: Iterable[str], brief: bool = False
+    ) -> Iterator[Grade]:
         """The grades of these lessons of these learners, in their order."""
         ids = [learner_id(student) for student in students]
-        for _, grades in self._by_learner(ids, lessons):
+        for _, grades in self._by_learner(ids, lessons, brief):
             yield from grades
 
     def by_learner(
@@ -172,10 +180,12 @@ class Gradebook:
         student: str | None = None,
         lesson: str | None = None,
         section: str | Collection[str] | None = None,
+        brief: bool = False,
     ) -> Iterator[tuple[ClassMember, list[Grade]]]:
         """(learner, their grades) one after the other, also learners without a grade.
 
         section  only who is in this section of the roster, or in one of these
+        brief    the grades lack their results, which are most of a gradebook, see `ResultRow.value`
 
         No transaction is open between two learners, so that writers need not wait.
         """
@@ -188,36 +198,37 @@ class Gradebook:
             ids = sorted(
                 row.student for row in rows if section is None or in_section(row.columns, section)
             )
-        yield from self._by_learner(ids, None if lesson is None else [lesson])
+        yield from self._by_learner(ids, None if lesson is None else [lesson], brief)
 
     def _by_learner(
-        self, ids: list[str], lessons: Iterable[str] | None
+        self, ids: list[str], lessons: Iterable[str] | None, brief: bool
     ) -> Iterator[tuple[ClassMember, list[Grade]]]:
         lessons = None if lessons is None else list(lessons)
         for first in range(0, len(ids), AT_A_TIME):
             some = ids[first : first + AT_A_TIME]
             with transaction(self.engine) as database:
-                loaded = list(self._load(database, some, lessons))
-            for learner, by_lesson, instructions in loaded:
-                yield (
-                    _member_of(learner, instructions),
-                    [
-                        counting_grade(learner, rows, instructions, self.rules)
-                        for rows in by_lesson.values()
-                    ],
-                )
+                loaded = list(self._load(database, some, lessons, brief))
+            for learner, grades, instructions in loaded:
+                yield _member_of(learner, instructions), list(grades.values())
 
     def _load(
-        self, database: sql.Connection, ids: Iterable[str], lessons: list[str] | None
-    ) -> Iterator[tuple[LearnerRow, Results, Instructions]]:
-        """The data from which the grades of these learners are computed, in their order. A learner
-        who was merged meanwhile has none, nor has one with a damaged row.
+        self,
+        database: sql.Connection,
+        ids: list[str],
+        lessons: list[str] | None,
+        brief: bool = False,
+    ) -> Iterator[tuple[LearnerRow, dict[str, Grade], Instructions]]:
+        """(learner, {lesson: Grade}, Instructions) of these learners, in their order, without those
+        who were merged meanwhile, or of whom a row is damaged.
         """
         query = sql.select(LEARNER).where(LEARNER.c.student.in_(ids))
         rows, damaged = sound_rows(database, query, LEARNER)
         learners = {row.student: LearnerRow(*row) for row in rows}
+        instructions, more = instructions_by_learner(database, ids)
+        damaged |= more
         results: dict[str, Results] = {}
-        query = sql.select(RESULT.c.student, *RESULT_COLUMNS).where(RESULT.c.student.in_(ids))
+        columns = RESULT_COLUMNS[:-1] if brief else RESULT_COLUMNS
+        query = sql.select(RESULT.c.student, *columns).where(RESULT.c.student.in_(ids))
         if lessons is not None:
             query = query.where(RESULT.c.lesson.in_(lessons))
         query = query.order_by(RESULT.c.number, RESULT.c.lesson)
@@ -226,22 +237,26 @@ class Gradebook:
         for student, *values in rows:
             row = ResultRow(*values)
             results.setdefault(student, {}).setdefault(row.lesson, []).append(row)
-        instructions, more = instructions_by_learner(database, ids)
-        damaged |= more
+        for student in results if brief else ():
+            by_check = instructions[student].lessons_by_check & results[student].keys()
+            if by_check:  # few
+                results[student] |= result_rows(database, student, by_check)
         for student in ids:
-            if student in learners and student not in damaged:
-                yield learners[student], results.get(student, {}), instructions[student]
+            if (learner := learners.get(student)) and student not in damaged:
+                about = instructions[student]
+                grades = {
+                    lesson: counting_grade(learner, mine, about, self.rules)
+                    for lesson, mine in results.get(student, {}).items()
+                }
+                yield learner, grades, about
 
     def grades_within(
         self, database: sql.Connection, student: str, lessons: Iterable[str] | None = None
     ) -> dict[str, Grade]:
         """{lesson: Grade} of a learner's lessons (None: of all), within a transaction."""
         wanted = None if lessons is None else list(lessons)
-        return {
-            lesson: counting_grade(learner, rows, instructions, self.rules)
-            for learner, by_lesson, instructions in self._load(database, [student], wanted)
-            for lesson, rows in by_lesson.items()
-        }
+        loaded = self._load(database, [student], wanted)
+        return next((grades for _, grades, _ in loaded), {})
 
     def reviews(self) -> list[OverrideReview]:
         """The current overrides, by learner, with the doubts about each."""
@@ -252,12 +267,8 @@ class Gradebook:
         with transaction(self.engine) as database:
             loaded = list(self._load(database, sorted(students), None))
         reviews: list[OverrideReview] = []
-        for learner, by_lesson, instructions in loaded:
-            grades = (
-                counting_grade(learner, rows, instructions, self.rules)
-                for rows in by_lesson.values()
-            )
-            results = [grade.result for grade in grades]
+        for learner, grades, instructions in loaded:
+            results = [grade.result for grade in grades.values()]
             reviews += instructions.review(learner.student, learner.name, results)
         return reviews
 

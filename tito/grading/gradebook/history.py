@@ -40,6 +40,7 @@ class Change:
     extension   None: taken back
     checks      [{"id", "name", "old", "new"}]: the checks whose points changed; None where there
                 was no such check
+    edition     of a result, what graded it; or ""
     """
 
     student: str
@@ -55,6 +56,7 @@ class Change:
     text: str | None
     extension: late.Extension | None
     checks: list[dict[str, Any]]
+    edition: str
 
     @property
     def changes_points(self) -> bool:
@@ -89,6 +91,7 @@ class Change:
             old, new = "new" if old is None else old, "gone" if new is None else new
             words.append(f"{check['id']} {old} -> {new}")
         words += [f"and {len(self.checks) - CHECKS} more checks"] * (len(self.checks) > CHECKS)
+        words += [self.edition] if self.edition else []
         return "; ".join(words)
 
     def as_json(self) -> dict[str, Any]:
@@ -160,6 +163,7 @@ def change_of(row: Any) -> Change:
         row.text,
         extension_of(row),
         row.checks or [],
+        row.edition or "",
     )
 
 

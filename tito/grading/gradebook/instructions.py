@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from tito.grading.gradebook import late
-from tito.grading.gradebook.grade import Comment, GradedAnswer, Override, OverrideReview
-from tito.grading.result import LessonResult
+from tito.grading.gradebook.grade import Comment, GradedAnswer, Override, OverrideReview, ResultRow
+from tito.grading.result import Answer, LessonResult
 
 
 class Instructions:
@@ -61,18 +61,23 @@ class Instructions:
         if comment and comments:
             self.comments_by_lesson[lesson] = comments
 
-    def select_overrides(self, result: LessonResult) -> tuple[Override | None, dict[str, Override]]:
-        """(Override of the lesson or None, {check id: Override} of the checks that it has).
+    @property
+    def lessons_by_check(self) -> set[str]:
+        """Lessons of which points of single checks are set: such a grade needs the whole result."""
+        return {lesson for lesson, check in self.overrides if check}
 
-        None is above what lesson or check can earn.
+    def select_overrides(self, row: ResultRow) -> tuple[Override | None, dict[str, Override]]:
+        """(Override of the lesson or None, {check id: Override} of the checks that it has), for a
+        row of `result`. None is above what lesson or check can earn.
         """
-        by_check = {
-            check.id: self.overrides[result.lesson, check.id].within(check.max_points)
-            for check in result.checks
-            if (result.lesson, check.id) in self.overrides
+        by_check = self.overrides and row.lesson in self.lessons_by_check
+        checks = {
+            check.id: self.overrides[row.lesson, check.id].within(check.max_points)
+            for check in (row.result.checks if by_check else ())
+            if (row.lesson, check.id) in self.overrides
         }
-        override = self.overrides.get((result.lesson, None))
-        return override and override.within(result.max_points), by_check
+        override = self.overrides.get((row.lesson, None))
+        return override and override.within(row.max_points), checks
 
     def review(
         self, student: str, name: str, results: Iterable[LessonResult]
@@ -91,15 +96,14 @@ class Instructions:
             earned = place.points if place else None
             yield OverrideReview(student, name, lesson, check, override, earned, doubt)
 
-    def graded_answers(self, result: LessonResult) -> list[GradedAnswer]:
-        """The grades of the answers in a result."""
+    def graded_answers(self, row: ResultRow) -> list[GradedAnswer]:
+        """The grades of the answers in a row of `result`."""
         graded = []
-        for answer in result.answers:
+        for values in row.answers or ():
+            answer = Answer(**values)
             judged = {
                 sha256: override.within(answer.max_points)
-                for sha256, override in self.judged.get(
-                    (result.lesson, answer.question), {}
-                ).items()
+                for sha256, override in self.judged.get((row.lesson, answer.question), {}).items()
             }
             mine = judged.get(answer.sha256)
             others = [] if mine else list(judged.values())

@@ -22,6 +22,7 @@ from tito.grading.gradebook.database import erase_remains, read, sound_rows, tra
 from tito.grading.gradebook.deliver import forget
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.learners import check_learner, lock_learner
+from tito.grading.gradebook.result_store import brief_columns
 from tito.grading.gradebook.run_lock import hold
 from tito.grading.gradebook.tables import (
     ALIAS,
@@ -39,6 +40,7 @@ from tito.grading.gradebook.tables import (
     sql,
 )
 from tito.grading.lms import id_columns
+from tito.grading.result import LessonResult
 
 HASH = re.compile(r'"([0-9a-f]{64})')  # in a record, with the quotation mark that makes it fast
 PAGES = re.compile(rf'"{SECRET}":"([0-9a-f]+)"')  # secrets of ids that were merged
@@ -65,9 +67,11 @@ def stored(book: Gradebook, student: str) -> dict[str, list[Row]]:
         texts = sorted(_hashes(_as_text(database, student)))
     for row in rows[LEARNER.name]:
         row["columns"].pop(SECRET, None)
-    checks = {
-        row["value"]["check_texts"] for row in rows[RESULT.name] if "check_texts" in row["value"]
-    }
+    checks = set()
+    for row in rows[RESULT.name]:
+        for name in brief_columns(row["value"]):  # the value has them, too
+            del row[name]
+        checks.add(row["value"].check_texts)
     found = book.texts(sha256 for sha256 in texts if sha256 not in checks)
     rows[TEXT.name] = [{"sha256": sha256, "data": text} for sha256, text in sorted(found.items())]
     return {
@@ -79,6 +83,8 @@ def stored(book: Gradebook, student: str) -> dict[str, list[Row]]:
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, LessonResult):
+        return value.as_json()
     return late.plain_number(value) if isinstance(value, Decimal) else value
 
 

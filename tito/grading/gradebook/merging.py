@@ -5,7 +5,7 @@ The entry of the history about a merge has a record of what each of the two had,
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from tito.grading.gradebook.grade import Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import PointsChange, add_change
 from tito.grading.gradebook.learners import LearnerRow, find_learner, lock_learner, merged_into
-from tito.grading.gradebook.result_store import time_columns
+from tito.grading.gradebook.result_store import brief_columns, time_columns
 from tito.grading.gradebook.tables import (
     ALIAS,
     CHANGE,
@@ -27,6 +27,7 @@ from tito.grading.gradebook.tables import (
     WORK,
     sql,
 )
+from tito.grading.result import LessonResult
 from tito.grading.submission import merged
 
 Record = dict[str, Any]
@@ -145,23 +146,28 @@ def _record(
     files: list[dict[tuple[str, str], list[Record]]] = [{}, {}]
     for mine, learner in zip(files, (theirs, ours)):
         for row in database.execute(sql.select(RESULT).filter_by(student=learner.student)):
-            mine.setdefault((row.lesson, row.sha256), []).append(row._asdict())
+            mine.setdefault((row.lesson, row.sha256), []).append(_as_json(row))
     both = files[0].keys() & files[1].keys()
     record["files"] = [list(place) for place in files[0] if place not in both]
-    record["both"] = [_as_json(row) for mine in files for place in both for row in mine[place]]
+    record["both"] = [row for mine in files for place in both for row in mine[place]]
     query = sql.select(sql.func.count()).select_from(CHANGE).filter_by(student=ours.student)
     return record, (len(record["changes"]), database.execute(query).scalar() or 0)
 
 
-def _as_json(row: Record) -> Record:
+def _as_json(row: Any) -> Record:
+    """A row of the table `result` for a record."""
+    values = row._asdict() | {"value": row.value.as_json()}
     return {
         name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in row.items()
+        for name, value in values.items()
+        if name not in brief_columns(row.value)
     }
 
 
 def _from_json(row: Record) -> Record:
-    """A row of the table `result`, from what `_as_json` made of it."""
+    """The row that `_as_json` took."""
+    result = LessonResult.from_json(row["value"])
+    row |= {"value": result, **brief_columns(result)}
     times = {name: row[name] for name in ("arrived", "latest", "fetched", "graded")}
     return row | {name: value and datetime.fromisoformat(value) for name, value in times.items()}
 
@@ -240,7 +246,7 @@ def _return_results(
     for row in [
         row for lesson, sha256 in record["files"] for row in rows.get((lesson, sha256), ())
     ]:
-        values = {"student": old, "value": row.value | {"student": old}}
+        values = {"student": old, "value": replace(row.value, student=old)}
         database.execute(sql.update(RESULT).where(*_is_row(row)).values(values))
     again = {place for place, mine in rows.items() if any(row.graded > merged_at for row in mine)}
     both = [_from_json(row) for row in record["both"]]
@@ -265,11 +271,11 @@ def _move_results(database: sql.Connection, old: str, into: str) -> list[str]:
         best, times = row, {}
         if same := results[into].get(place) or _graded_otherwise(row, results[into].values()):
             is_same = same.key == row.key
-            best = max(same, row, key=lambda one: one.value["points"] if is_same else one.graded)
+            best = max(same, row, key=lambda one: one.points if is_same else one.graded)
             times = time_columns(merged(arrival_of(same), arrival_of(row)))
             worst = row if best is same else same
             database.execute(sql.delete(RESULT).where(*_is_row(worst)))
-        values = {"student": into, "value": best.value | {"student": into}} | times
+        values = {"student": into, "value": replace(best.value, student=into)} | times
         database.execute(sql.update(RESULT).where(*_is_row(best)).values(values))
     return list(dict.fromkeys(lesson for lesson, _ in results[old]))
 

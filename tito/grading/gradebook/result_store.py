@@ -3,13 +3,12 @@ changes. Each function needs an open transaction of its caller.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tito.grading.gradebook.counting import arrival_of, check_differences, counting_grade
 from tito.grading.gradebook.database import sound_rows, split_rows
-from tito.grading.gradebook.grade import Grade
+from tito.grading.gradebook.grade import Grade, ResultRow
 from tito.grading.gradebook.history import PointsChange, instructions_about
 from tito.grading.gradebook.instructions import Instructions
 from tito.grading.gradebook.late import Rules
@@ -18,26 +17,19 @@ from tito.grading.gradebook.tables import CHANGE, RESULT, TEXT, WORK, clean, lea
 from tito.grading.result import LessonResult, Unchanged, packed
 from tito.grading.submission import NOBODY, Arrived, merged
 
-
-class ResultRow(NamedTuple):
-    """What is needed of a row of the table `result` to know what counts."""
-
-    lesson: str
-    number: int
-    title: str
-    max_points: int
-    key: str
-    sha256: str
-    arrived: datetime | None
-    latest: datetime | None
-    how: str
-    late: bool | None
-    fetched: datetime | None
-    graded: datetime
-    value: dict[str, Any]
-
-
 RESULT_COLUMNS = [RESULT.c[name] for name in ResultRow._fields]
+
+
+def brief_columns(result: LessonResult) -> dict[str, Any]:
+    """The columns of `result` with what is needed of a LessonResult to know what counts."""
+    return {
+        "verdict": result.verdict,
+        "told": result.for_learner().verdict,
+        "points": result.points,
+        "graded_by": result.graded_by,
+        "answers": [answer.as_json() for answer in result.answers] or None,
+        "exercises": result.exercises(),
+    }
 
 
 def result_rows(
@@ -109,13 +101,14 @@ class Saving:
 
 @dataclass
 class Replacement:
-    """A result that was written.
+    """A result that was written, and its row.
 
     same_key  whether there was one of the same key
     rows      whose place it takes
     """
 
     result: LessonResult
+    row: ResultRow
     same_key: bool
     rows: list[ResultRow]
 
@@ -182,14 +175,14 @@ def _replace_rows(
                 _merge_arrival(mine, same.sha256, saving)
             continue
         replaced = _replaced_by(file, mine)
-        missing = [row for row in replaced if row.value["verdict"] == "missing"]
+        missing = [row for row in replaced if row.verdict == "missing"]
         if file.verdict == "missing" and replaced and not missing:
             continue  # nothing was handed in where something was before
         row = _new_row(file, student, replaced, saving)
         mine[:] = [other for other in mine if other not in replaced] + [row]
         if saving.replace_arrivals:
             _merge_arrival(mine, row.sha256, saving)
-        written[file.lesson] = Replacement(file, bool(same), replaced)
+        written[file.lesson] = Replacement(file, row, bool(same), replaced)
     return written
 
 
@@ -219,7 +212,8 @@ def _new_row(
         result.key,
         result.sha256,
         graded=now(),
-        value=result.as_json() | {"student": student},
+        value=replace(result, student=student),
+        **brief_columns(result),
         **time_columns(known),
     )
 
@@ -316,12 +310,13 @@ def _entry(
         "new_points": grade.before_late,
         "checks": check_differences(before, grade.result),
         "replaced": None,
+        "edition": (written and written.result.made_by) or None,
     }
     if not written:
         return entry
     result = written.result
     if grade.result.key != result.key:
-        if not result.is_work:
+        if not written.row.is_work:
             return None  # nothing was handed in, and something counts
         words = "kept beside it" if grade.result.sha256 == result.sha256 else "does not count"
         arrival = grade.arrival()
@@ -331,9 +326,10 @@ def _entry(
         entry["text"] = instructions.describe_overrides(before, grade.result)
         if not entry["text"] and was and grade.points < was.points and not written.rows:
             entry["text"] = _reason(was, grade)
+    replaced = written.rows[0].value if written.rows else None
     return entry | {
         "kind": "regraded" if written.same_key else "graded",
-        "replaced": written.rows[0].value if written.rows else None,
+        "replaced": replaced and replaced.as_json(),
     }
 
 

@@ -33,7 +33,7 @@ from typing import Any
 
 from tito.errors import MachineError
 from tito.grading.gradebook import late
-from tito.grading.result import LessonResult, packed, unpacked
+from tito.grading.result import Answer, LessonResult, packed, typed, unpacked
 from tito.lesson.outcome import cut
 
 try:
@@ -71,12 +71,15 @@ class Checked(sql.types.TypeDecorator[Any]):
     what = "text"
 
     def result_processor(self, dialect: Any, coltype: object) -> Callable[[Any], Any]:
-        read = super().result_processor(dialect, coltype)
+        read, kind = super().result_processor(dialect, coltype), self.kind
+        is_sound = self.is_sound if kind in (str, list, dict) else None
 
-        def checked(raw: Any) -> Any:
+        def checked(raw: Any) -> Any:  # called for each value: a class has a million
+            if raw is None:
+                return None
             try:
                 value = read(raw) if read else raw
-                if raw is None or type(value) is self.kind and self.is_sound(value):
+                if type(value) is kind and (is_sound is None or is_sound(value)):
                     return value
             except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
                 pass
@@ -87,7 +90,8 @@ class Checked(sql.types.TypeDecorator[Any]):
         return checked
 
     def is_sound(self, value: Any) -> bool:
-        return not (isinstance(value, str) and UNSTORABLE.search(value))
+        plain = value.isascii() and "\0" not in value  # most are, and this is fast
+        return plain or UNSTORABLE.search(value) is None
 
 
 class Name(Checked):
@@ -111,7 +115,7 @@ class Points(Checked):
         return None if value is None else int(Decimal(value) * 100)
 
     def process_result_value(self, value: Any, dialect: object) -> Any:
-        return None if value is None else late.tidy(Decimal(value) / 100)
+        return late.tidy(Decimal(value) / 100)
 
 
 class Moment(Checked):
@@ -124,7 +128,7 @@ class Moment(Checked):
         return None if value is None else value.astimezone(timezone.utc).replace(tzinfo=None)
 
     def process_result_value(self, value: Any, dialect: object) -> Any:
-        return None if value is None else value.replace(tzinfo=timezone.utc)
+        return value.replace(tzinfo=timezone.utc)
 
 
 class Words(Checked):
@@ -153,10 +157,25 @@ class Json(Checked):
         return None if value is None else json.dumps(shortened(value), separators=(",", ":"))
 
     def process_result_value(self, value: Any, dialect: object) -> Any:
-        return None if value is None else json.loads(value)
+        return json.loads(value)
 
     def is_sound(self, value: Any) -> bool:
         return bool(self.form(value))
+
+
+class Result(Json):
+    """A LessonResult."""
+
+    impl, cache_ok = sql.Text, True
+
+    def __init__(self) -> None:
+        super().__init__(LessonResult)
+
+    def process_bind_param(self, value: Any, dialect: object) -> Any:
+        return super().process_bind_param(value and value.as_json(), dialect)
+
+    def process_result_value(self, value: Any, dialect: object) -> Any:
+        return LessonResult.from_json(json.loads(value))
 
 
 class Packed(Checked):
@@ -168,7 +187,7 @@ class Packed(Checked):
         return packed(value) if isinstance(value, str) else value
 
     def process_result_value(self, value: Any, dialect: object) -> Any:
-        return None if value is None else unpacked(value)
+        return unpacked(value)
 
     def is_sound(self, value: Any) -> bool:
         return True  # a learner's file may hold any character
@@ -176,6 +195,10 @@ class Packed(Checked):
 
 def are_texts(values: Collection[Any]) -> bool:
     return all(type(value) is str for value in values)
+
+
+def are_answers(value: list[Any]) -> bool:
+    return all(typed(Answer, one) for one in value)
 
 
 def are_changes(value: list[Any]) -> bool:
@@ -197,7 +220,8 @@ def are_seen(value: list[Any]) -> bool:
 
 
 TABLES = sql.MetaData()
-SCHEMA = "2"  # a change of these tables makes it 3
+SCHEMA = "3"  # a change of these tables makes it 4
+EARLIER = "2"  # without `edition`, and without the columns of `result` that repeat its value
 SETTING = sql.Table(
     "tito_gradebook",
     TABLES,
@@ -245,7 +269,14 @@ RESULT = sql.Table(
     sql.Column("late", sql.Boolean),
     sql.Column("fetched", Moment),
     sql.Column("graded", Moment, nullable=False),
-    sql.Column("value", Json(form=LessonResult.from_json), nullable=False),  # as_json()
+    # of `value`, what points and lists of a class need: they do not read it; see `brief_columns`
+    sql.Column("verdict", Name(20)),
+    sql.Column("told", Name(20)),  # the verdict for the learner
+    sql.Column("points", Whole),  # earned by the checks
+    sql.Column("graded_by", Name(64)),
+    sql.Column("answers", Json(list, are_answers)),  # as_json() of each; NULL: none
+    sql.Column("exercises", Words),
+    sql.Column("value", Result, nullable=False),
 )
 CHANGE = sql.Table(
     "change",
@@ -273,6 +304,7 @@ CHANGE = sql.Table(
     # of a grade: the result before; of an override: {"graded": what was earned then}, and of an
     # answer its SHA-256, {"answer"}
     sql.Column("replaced", Json(form=is_decision)),
+    sql.Column("edition", Words),  # of a grade: what made the result, see LessonResult.made_by
     sql.UniqueConstraint("student", "id"),  # an index by learner
 )
 TEXT = sql.Table(

@@ -173,6 +173,7 @@ class LessonGrade:
     is_empty   whether nothing of the lesson came and that is not 0
     summary    in a few sentences
     handed_in  or else graded
+    parts      where a folder is written, else []
     """
 
     lesson: Lesson

@@ -15,7 +15,6 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from tito.grading.gradebook.exercise_table import is_right, ran
 from tito.grading.gradebook.grade import WAITING, ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.late import shown
@@ -159,10 +158,10 @@ def needs_of(grade: Grade) -> tuple[str, ...]:
     are set or a comment is written.
     """
     reasons = []
-    if grade.result.verdict in DOUBTFUL and not (grade.is_by_hand or grade.comments):
-        reasons.append(grade.result.verdict)
-    overrides = [(grade.override, grade.result.points, grade.max_points)]
-    for check in grade.result.checks:
+    if grade.row.verdict in DOUBTFUL and not (grade.is_by_hand or grade.comments):
+        reasons.append(grade.row.verdict)
+    overrides = [(grade.override, grade.row.points, grade.max_points)]
+    for check in grade.result.checks if grade.check_overrides else ():
         override = grade.check_overrides.get(check.id)
         overrides.append((override, check.points, check.max_points))
     if any(override and override.doubt(graded, most) for override, graded, most in overrides):
@@ -230,22 +229,22 @@ class ClassList:
         """{learner: their grades} of those with new entries in the history; at first, of all."""
         if self._seen is None:
             entries = self.book.changed_since(0)
-            grades = {learner.student: mine for learner, mine in self.book.by_learner()}
+            grades = {learner.student: mine for learner, mine in self.book.by_learner(brief=True)}
         else:
             entries = self.book.changed_since(max(self._seen, default=0) - OVERLAP)
             changed = {student for number, student in entries if number not in self._seen}
             grades = {
                 learner.student: mine
                 for student in changed & students
-                for learner, mine in self.book.by_learner(student)
+                for learner, mine in self.book.by_learner(student, brief=True)
             }
         self._seen = {number for number, _ in entries[-OVERLAP:]}
         return grades
 
     def _row(self, learner: ClassMember, grade: Grade) -> SubmissionRow:
-        checks = grade.result.checks if ran(grade.result) else ()
-        exercises = tuple(dict.fromkeys(check.exercise for check in checks))
-        failed = tuple(one for one in exercises if not is_right(grade.result, one))
+        names = grade.row.exercises
+        exercises = tuple(names.replace("!", "").split())
+        failed = tuple(name[1:] for name in names.split() if name[0] == "!")
         return SubmissionRow(
             self.handle(learner.student),
             learner.student,
@@ -256,10 +255,10 @@ class ClassList:
             grade.title,
             grade.points,
             grade.max_points,
-            grade.result.verdict,
+            grade.row.verdict,
             grade.is_late,
             grade.is_by_hand,
-            grade.result.sha256,
+            grade.row.sha256,
             needs_of(grade),
             next((one.question for one in grade.answers if one.state == WAITING), ""),
             grade.outdated,

@@ -8,11 +8,22 @@ import sys
 import pytest
 from commands import tito
 from small_course import NUMBERS
-from some_results import MONDAY, coded, points, remember_roster, result, save, set_comment
+from some_results import (
+    MONDAY,
+    coded,
+    points,
+    remember_roster,
+    result,
+    save,
+    set_comment,
+    set_points,
+)
 
-from tito.errors import TitoError
+from tito.errors import Notice, TitoError
 from tito.grading.gradebook import copying
+from tito.grading.gradebook.database import connect
 from tito.grading.gradebook.gradebook import open_gradebook
+from tito.grading.gradebook.result_store import brief_columns
 from tito.grading.gradebook.tables import TABLES, sql
 from tito.grading.roster import Learner
 
@@ -164,3 +175,53 @@ def test_what_is_written_into_postgresql_meanwhile_is_in_the_copy_whole_or_not(
         copying.copy(book.engine, tmp_path / "copy.db")
     with open_gradebook(tmp_path / "copy.db", create=False) as copy:
         assert rows(copy) == before
+
+
+def as_earlier(path):
+    """Turn a gradebook into one of the earlier schema."""
+    columns = [("change", "edition")]
+    columns += [("result", name) for name in brief_columns(result())]
+    with contextlib.closing(sqlite3.connect(path)) as raw, raw:
+        for table, name in columns:
+            raw.execute(f"alter table {table} drop column {name}")
+        raw.execute("update tito_gradebook set value = '2' where name = 'schema'")
+
+
+def test_a_gradebook_of_the_earlier_schema_is_refused_and_its_copy_is_todays(book, tmp_path):
+    fill(book)
+    set_points(book, "ada", "numbers", 2, check="c0")
+    before = rows(book)
+    as_earlier(tmp_path / "class.db")
+    with pytest.raises(TitoError, match="is of an earlier tito") as error:
+        with open_gradebook(tmp_path / "class.db"):
+            pass
+    assert "tito gradebook copy NEW.db" in error.value.remedy
+    with connect(tmp_path / "class.db", reads=True, earlier=True) as engine:
+        with pytest.warns(Notice, match="the copy is of today's"):
+            copying.copy(engine, tmp_path / "copy.db")
+    with open_gradebook(tmp_path / "copy.db", create=False) as copy:
+        assert rows(copy) == before and points(copy) == {"numbers": "2"}
+
+
+@pytest.mark.slow
+def test_a_database_with_other_tables_is_refused_but_a_schema_of_its_own_will_do(
+    book, tmp_path, postgres
+):
+    fill(book)
+    url = postgres()
+    engine = sql.create_engine(url)
+    with engine.begin() as there:
+        there.execute(sql.text("create table learner (name text)"))  # a name that we have, too
+        there.execute(sql.text("insert into learner values ('someone')"))
+        there.execute(sql.text("create schema grades"))
+    with pytest.raises(TitoError, match="is not a gradebook; it was not changed") as error:
+        copying.copy(book.engine, url)
+    assert "empty schema of PostgreSQL" in error.value.remedy
+    ours = f"{url}&options=-csearch_path%3Dgrades"
+    copying.copy(book.engine, ours)
+    with open_gradebook(ours, create=False) as copy:
+        assert rows(copy) == rows(book)
+        set_comment(copy, "bob", "numbers", "a new entry of the history")
+    with engine.begin() as there:
+        assert there.execute(sql.text("select * from public.learner")).all() == [("someone",)]
+    engine.dispose()

@@ -191,6 +191,7 @@ def test_the_history_has_author_time_reason_and_points_before_and_after(book):
         "student": "ada",
         "lesson": "numbers",
         "check": None,
+        "edition": "",
         "kind": "override",
         "who": "prof",
         "when": 0,

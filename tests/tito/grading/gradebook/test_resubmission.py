@@ -413,7 +413,7 @@ def test_no_grade_falls_in_any_order_of_runs_but_as_the_policy_says(
             continue
         (fall,) = told.points_lost
         assert (fall.old, fall.new, fall.lesson) == (before.points, now.points, "numbers")
-        assert now.result.is_work and sha
+        assert now.row.is_work and sha
         if now.result.sha256 == before.result.sha256:
             assert now.lateness.percent > before.lateness.percent
         elif sha * 64 != before.result.sha256:  # nothing new is known of what counted before
@@ -551,7 +551,7 @@ def test_a_file_whose_place_another_takes_is_named(graded, tmp_path):
 def test_a_clone_is_not_late_by_the_time_of_its_clone(graded, tmp_path):
     put(tmp_path / "clones" / "ada" / "numbers_dev.py", RIGHT, MONDAY + 9 * DAY)
     assert graded(tmp_path / "clones")["ada"]["numbers"] == 4
-    (numbers,) = (grade for grade in graded.standing if grade.result.is_work)
+    (numbers,) = (grade for grade in graded.standing if grade.row.is_work)
     assert numbers.arrival_unknown and numbers.arrival() == "arrived at an unknown time"
     assert graded(tmp_path / "clones", time=MONDAY + 9 * DAY)["ada"]["numbers"] == 2
     assert [str(fall.new) for fall in graded.fell] == ["2"]
