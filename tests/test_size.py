@@ -30,12 +30,12 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (42200, 28000),
+    "lines of tito": (42400, 28000),
     "lines of tito/grading": (17300, 12000),
     "lines of tito/learn": (7800, 5000),
     "lines of tito/book": (2300, 2600),
     "lines of tito/page": (1000, 1000),
-    "lines of tests": (61500, 46000),
+    "lines of tests": (61800, 46000),
     "lines of checks": (31100, 22000),
     "functions over 40 lines": (6, 30),
     "functions over 6 parameters": (1, 15),

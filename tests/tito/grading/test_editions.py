@@ -78,6 +78,14 @@ def test_each_grade_names_what_made_it_and_keeps_the_text_of_its_checks(versione
     words = ("gradebook", "show", "--history", "--student", "ada", "--json")
     first, second = json.loads(tito(course, *words)[0])
     assert (first["why"], second["why"]) == ("graded", "the check was wrong")
+    made = f"edition 1, commit {head}, tito {version()}"
+    assert first["edition"] == made and second["edition"] == made.replace(
+        head, f"{head} with changes"
+    )
+    assert made in " ".join(tito(course, *words[:-1])[0].split())
+    tito(course, "feedback", folder.parent / "pages")
+    (page,) = (folder.parent / "pages").rglob("ada*.html")
+    assert f"Graded by {second['edition']}." in page.read_text(encoding="utf-8")
 
 
 def test_grades_of_an_earlier_tito_say_what_they_know(versioned_course):
