@@ -585,7 +585,7 @@ generator = generator or random.Random(0)
 self.layers = []
 
 # %% mlp mistake list-of-sizes-changed: Inserts nin into the list of the caller.
-#> MLP changes its argument nouts
+#> Build a new list, [nin, *nouts]
 nouts.insert(0, nin)
 self.layers = []
 for i in range(len(nouts) - 1):

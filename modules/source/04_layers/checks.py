@@ -29,31 +29,47 @@ def likely_cause(variance, causes):
     return f". {near[0]}" if near else ""
 
 
-def draws_from_its_generator(init):
-    """Assert that `init` draws from rng: a seed, a Generator, or the shared one for None."""
-
-    def drawn(*rng):
-        return np.asarray(init(30, 20, *rng))
-
+def draws_from_the_generator(init):
+    """Assert that `init` draws from its argument rng."""
     for seed in (0, 5):
-        assert np.array_equal(drawn(seed), drawn(seed)), (
+        first, again, other = [
+            np.asarray(init(30, 20, rng=rng)) for rng in (seed, seed, seed + 1)
+        ]
+        assert np.array_equal(first, again), (
             f"two calls with rng={seed} should draw the same weights: draw from generator(rng)"
         )
-    rng = generator(17)
-    first, second, again = drawn(rng), drawn(rng), drawn(generator(17))
-    assert np.array_equal(first, again) and not np.array_equal(first, second), (
-        "rng may be a Generator: equal ones draw the same weights, and one draws new weights "
-        "in each call. Use the Generator itself: generator(rng) returns it"
-    )
+        assert not np.array_equal(first, other), (
+            f"rng={seed} and rng={seed + 1} drew the same weights: draw from generator(rng)"
+        )
+    takes_a_generator(init)
+
+
+def follows_manual_seed(init):
+    """Assert that `init` without rng draws from the shared generator."""
     manual_seed(3)
-    first, second = drawn(), drawn()
+    first, second = np.asarray(init(30, 20)), np.asarray(init(30, 20))
     manual_seed(3)
-    assert np.array_equal(first, drawn()), (
+    again = np.asarray(init(30, 20))
+    assert np.array_equal(first, again), (
         "with rng=None, the weights drawn after manual_seed(3) should be the same each time: "
         "draw from generator(rng), which returns the shared generator for None"
     )
     assert not np.array_equal(first, second), (
         "with rng=None, two layers in a row got the same weights: do not seed in the function"
+    )
+
+
+def takes_a_generator(init):
+    """Assert that `init` goes on drawing from a generator that it is given."""
+    rng = generator(17)
+    first, second = [np.asarray(init(6, 5, rng)) for _ in range(2)]
+    again = np.asarray(init(6, 5, generator(17)))
+    cause = "use the Generator itself: generator(rng) returns it"
+    assert np.array_equal(first, again), (
+        f"rng may be a Generator; two equal generators drew different weights: {cause}"
+    )
+    assert not np.array_equal(first, second), (
+        f"rng may be a Generator; one generator drew the same weights twice: {cause}"
     )
 
 
@@ -102,6 +118,10 @@ def test_each_output_is_a_weighted_sum_of_all_inputs():
     for given, added in [(Tensor(bias), bias), (None, [0, 0, 0, 0])]:
         out = linear(Tensor(x), Tensor(weights), given)
         assert isinstance(out, Tensor), f"linear should return a Tensor, not {out!r:.60}"
+        assert out.shape == (5, 4), (
+            "x of shape (5, 3), weights (3, 4): the result should have shape (5, 4), "
+            f"yours has {out.shape}"
+        )
         wanted, case = np.array(products) + added, f"with bias {given} the result"
         expect(out.data, wanted, case, near=1e-5, dtype="float32")
     out = linear(*[Tensor(array.astype("float64")) for array in (x, weights, bias)])
@@ -120,6 +140,10 @@ def test_axes_before_the_last_are_kept():
 
 def test_a_bias_of_zero_is_still_a_bias():
     x, weights = Tensor([[1.0, 2.0], [3.0, 5.0], [0.0, 1.0]]), Tensor([[1.0], [4.0]])
+    assert linear(x, weights, Variable([1.0])).requires_grad, (
+        "the bias [1.] requires a gradient, so the result must require one: compute with "
+        "tensors, not .data"
+    )
     out = linear(x, weights, Variable([0.0]))
     assert out.requires_grad, (
         "the bias [0.] was left out, so it would never be trained. `if bias:` tests its value; "
@@ -146,11 +170,12 @@ def test_the_operations_are_recorded():
 
 def test_a_wrong_number_of_inputs_is_an_error():
     weights, bias = Tensor(np.ones((3, 4), "float32")), Tensor(np.ones(4, "float32"))
-    cause = "the inner dimensions of a matrix product must be equal, not broadcast; the error "
-    cause += "of `@` between Tensors names both shapes"
     for shape in [(5, 1), (5, 2), (5, 4), (2, 3, 1), (1,), (3, 5)]:
         run = lambda: linear(Tensor(np.ones(shape, "float32")), weights, bias)
         case = f"an input of shape {shape}, for weights of shape (3, 4),"
+        cause = "the inner dimensions of a matrix product must be equal, not broadcast"
+        refused(run, case, cause=cause)
+        cause = "the error of `@` between Tensors names both shapes"
         refused(run, case, contains=(shape, "(3, 4)"), cause=cause)
 
 
@@ -210,12 +235,18 @@ def test_xavier_is_uniform_between_minus_a_and_a():
 
 
 def test_xavier_draws_from_the_generator_it_is_given():
-    draws_from_its_generator(xavier_uniform)
+    draws_from_the_generator(xavier_uniform)
+
+
+def test_xavier_follows_manual_seed():
+    follows_manual_seed(xavier_uniform)
 
 
 def test_xavier_returns_float32_of_any_shape():
     w = np.asarray(xavier_uniform(27, 72, rng=1, shape=(8, 3, 3, 3)))
-    assert w.shape == (8, 3, 3, 3), f"(8, 3, 3, 3) was asked for, yours has shape {w.shape}"
+    assert w.shape == (8, 3, 3, 3), (
+        f"shape=(8, 3, 3, 3) was asked for, yours has shape {w.shape}"
+    )
     for w in (w, np.asarray(xavier_uniform(3, 4))):
         assert w.dtype.name == "float32", f"the weights should be float32, yours are {w.dtype}"
     assert np.abs(w).max() <= math.sqrt(6 / 7) * 1.000001, (
@@ -232,6 +263,7 @@ def test_xavier_for_other_fans_shapes_and_generators():
         a = math.sqrt(6 / (fan_in + fan_out))
         ratio = float(np.var(w, dtype="float64")) * 3 / a**2
         yield abs(ratio - 1) < 0.04, 0.99 * a < np.abs(w).max() <= a * 1.000001
+    takes_a_generator(xavier_uniform)
 
 
 # %% he points=5
@@ -267,13 +299,20 @@ def test_he_is_normally_distributed():
 
 
 def test_he_draws_from_the_generator_it_is_given():
-    draws_from_its_generator(he_normal)
+    draws_from_the_generator(he_normal)
+
+
+def test_he_follows_manual_seed():
+    follows_manual_seed(he_normal)
 
 
 def test_he_returns_float32_of_any_shape():
     w = np.asarray(he_normal(270, 72, rng=1, shape=(80, 30, 3, 3)))
+    assert w.shape == (80, 30, 3, 3), (
+        f"shape=(80, 30, 3, 3) was asked for, yours has shape {w.shape}"
+    )
     fewer = he_normal(270, 5, rng=1, shape=(80, 30, 3, 3))
-    case = "with rng=1 and shape=(80, 30, 3, 3), the weights for fan_out 5 instead of 72"
+    case = "with rng=1 and a shape, the weights for fan_out 5 instead of 72"
     expect(fewer, w, case, "fan_out changes the shape only")
     plain = np.asarray(he_normal(270, 72, rng=2)).var()
     assert abs(w.var() - plain) <= 0.08 * plain, (
@@ -296,6 +335,7 @@ def test_he_for_other_fans_shapes_and_generators():
         np.asarray(he_normal(50, fan_out, rng=1, shape=(30, 4))) for fan_out in (3, 900)
     ]
     yield np.array_equal(few, many)
+    takes_a_generator(he_normal)
 
 
 # %% dense points=7
@@ -435,6 +475,11 @@ def test_each_layer_takes_the_output_of_the_layer_before():
     expect(out.data, [[15, 24, 3]], case, cause)
     case = "the result of a second call of the same network"
     expect(net(Tensor([[1.0, 2.0, -5.0]])).data, [[15, 24, 3]], case, "is a layer lost?")
+    expect(
+        Sequential(lambda x: x * 2)(Tensor([5.0])).data,
+        [10],
+        "the result of one layer, 2 * x, for [5]",
+    )
     expect(Sequential()(Tensor([5.0])).data, [5], "the result of Sequential() for [5]")
     calls = []
     Sequential(lambda x: calls.append(1) or x, lambda x: calls.append(2) or x)(Tensor([5.0]))
@@ -485,6 +530,8 @@ def test_a_part_of_a_sequential_is_a_sequential():
     w, v = np.asarray(first.weights), np.asarray(last.weights)
     wanted = np.maximum(x @ w, 0) @ v
     expect(net[:3](Tensor(x)).data, wanted, "the result of net[:3]", near=(1e-5, 1e-6))
+    case = "the result of the whole network, which ends with tanh,"
+    expect(net(Tensor(x)).data, np.tanh(wanted), case, near=(1e-5, 1e-6))
 
 
 # %% sequential hidden points=1
@@ -548,6 +595,10 @@ def test_the_children_of_a_module_are_its_attributes():
         "a module with the attributes rows and weights has the children ['rows', 'weights'], "
         f"yours are {names}: list every attribute, whatever it holds; traverse chooses later"
     )
+    pairs = dict(named_children(Single(3)))
+    assert pairs["rows"] == 3 and np.array_equal(
+        np.asarray(pairs["weights"]), np.full((3, 2), 13)
+    ), f"the children should be 3 and a (3, 2) tensor of 13, yours are {pairs}"
     module = Single(1)
     module._inner = [Tensor(2)]
     names = [name for name, _ in named_children(module)]
@@ -582,6 +633,7 @@ def test_everything_else_has_no_children():
             f"named_children({thing!r}) should be an empty list, yours has {count} children: "
             "only Modules, lists, tuples and dicts have children"
         )
+    assert len(named_children([5, 6, 7])) == 3, "a list of three elements has three children"
 
 
 # %% traverse points=4
@@ -622,6 +674,7 @@ def test_each_path_leads_to_its_object():
         ("blocks.1.7.1", [7]),
         ("running", [0.5, 0.25]),
         ("result", [4, 6, 10]),
+        ("blocks.1.left.weights", [[12, 12], [12, 12]]),
         ("deep.inner.0.0.weights", [[14, 14]] * 4),
     ]:
         assert path in pairs, f"traverse should find {path!r}, yours finds {list(pairs)}"
@@ -703,19 +756,31 @@ def test_parameters_are_the_tensors_to_be_trained():
 
 def test_parameters_of_a_network_are_named_by_their_path():
     net = Sequential(Dense(3, 4), Tensor.tanh, Sequential(Dense(4, 5, bias=False), Dense(5, 2)))
+    names = [name for name, _ in named_parameters(net)]
     # The order within a layer is that in which the layer assigns them.
-    names = sorted(name for name, _ in named_parameters(net))
-    wanted = ["0.bias", "0.weights", "2.0.weights", "2.1.bias", "2.1.weights"]
-    equal(names, wanted, f"the parameters of {net}, sorted,", "one traversal finds them all")
+    wanted = ["0.weights", "0.bias", "2.0.weights", "2.1.weights", "2.1.bias"]
+    assert sorted(names) == sorted(wanted), (
+        f"the parameters of {net} should be {wanted}, yours are {names}: one traversal finds "
+        "them all"
+    )
+
+
+def test_a_shared_parameter_is_listed_once():
+    scales = [name for name, tensor in named_parameters(Nested()) if tensor.shape == (3,)]
+    assert scales == ["scale"], (
+        f"'scale' and 'again' are one tensor, listed once, as 'scale'; you list {scales}"
+    )
     shared = Dense(3, 3)
     count = len(named_parameters(Sequential(shared, Tensor.tanh, shared)))
-    equal(count, 2, "the number of parameters of a layer that is used twice")
+    assert count == 2, f"a layer that is used twice has 2 parameters in all, you list {count}"
 
 
 def test_the_parameters_are_the_tensors_themselves():
     net = Single(2)
     pairs = named_parameters(net)
-    equal([name for name, _ in pairs], ["weights"], "the parameters of a module with one")
+    assert [name for name, _ in pairs] == ["weights"], (
+        f"the module has one parameter, weights; you list {pairs}"
+    )
     pairs[0][1].grad = np.full((2, 2), 3.0, "float32")
     assert net.weights.grad is not None, (
         "the gradient of the listed parameter was set, and the module's own tensor has none: "
@@ -732,7 +797,9 @@ def test_frozen_parameters_are_left_out():
     net = Nested()
     net.scale.requires_grad = False
     names = [name for name, _ in net.named_parameters()]
-    equal((len(names), "scale" in names), (5, False), "the number of parameters without scale")
+    assert "scale" not in names and len(names) == 5, (
+        f"scale no longer requires a gradient: 5 parameters are left, you list {names}"
+    )
     names = [name for name, _ in named_parameters({"a": [Single(1)], "b": (5, Single(2))})]
     equal(names, ["a.0.weights", "b.1.weights"], "the parameters in a dict of modules")
 
@@ -816,12 +883,23 @@ def test_the_state_has_every_parameter_and_buffer():
 
 
 def test_the_state_holds_arrays():
-    for name, array in state_dict(Measured()).items():
-        assert isinstance(array, np.ndarray), (
-            f"{name} should be an ndarray, ready for numpy.savez; yours is {array!r:.60}"
+    state = state_dict(Measured())
+    for name, dtype in [
+        ("dense.weights", "float32"),
+        ("mean", "float32"),
+        ("count", "int64"),
+        ("one", "float32"),
+    ]:
+        assert name in state, f"{name} is missing in your state, which has {list(state)}"
+        assert isinstance(state[name], np.ndarray), (
+            f"{name} should be an ndarray, ready for numpy.savez; yours is {state[name]!r:.60}"
         )
-        dtype = "int64" if name == "count" else "float32"
-        equal(array.dtype.name, dtype, f"the dtype of {name} in the state")
+        assert state[name].dtype.name == dtype, (
+            f"{name} should have dtype {dtype}, in your state it has {state[name].dtype}"
+        )
+    assert state["one"].shape == (), (
+        f"`one` should have shape (), in your state it has {state['one'].shape}"
+    )
 
 
 def test_results_are_not_in_the_state():
@@ -883,6 +961,8 @@ def test_a_state_that_fits_has_no_problems():
     state = {"bias": np.ones(3), "weights": np.ones((2, 3))}
     texts = list(incompatible_keys(Dense(2, 3), state))
     equal(texts, [], "incompatible_keys for the same keys in another order")
+    texts = list(incompatible_keys(Dense(2, 3), {"bias": np.ones(3)}))
+    assert len(texts) == 1, f"a state without weights has one problem, your messages: {texts}"
 
 
 def test_missing_and_unexpected_keys_are_reported():
@@ -904,7 +984,9 @@ def test_missing_and_unexpected_keys_are_reported():
         assert shape in about[0], (
             f"the message about {name} should contain its shape {shape}, yours is: {about[0]}"
         )
-    equal(len(texts), 3, f"three keys are incompatible: the number of messages {texts}")
+    assert len(texts) == 3, (
+        f"three keys are incompatible, so there should be three messages; yours: {texts}"
+    )
 
 
 def test_different_shapes_are_reported():

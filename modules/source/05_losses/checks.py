@@ -5,7 +5,7 @@ import numpy as np
 
 from tinytorch.core.tensor import Tensor
 
-from checking import equal, expect, refused, tensor
+from checking import expect, refused, tensor
 
 
 def factor(found, wanted, count, of):
@@ -54,11 +54,17 @@ def test_squared_errors_of_known_numbers():
 
 
 def test_a_column_against_a_row_is_refused():
-    call = lambda: mse_loss(Tensor([[1.0], [2.0], [3.0]]), [1.0, 2.0, 3.0])
-    cause = "they broadcast to (3, 3): let as_target check the shapes"
-    refused(
-        call, "a perfect prediction of (3, 1) for (3,)", contains=[(3, 1), (3,)], cause=cause
-    )
+    try:
+        out = mse_loss(Tensor([[1.0], [2.0], [3.0]]), [1.0, 2.0, 3.0])
+    except ValueError as error:
+        assert "(3, 1)" in str(error) and "(3,)" in str(error), (
+            f"the error should contain (3, 1) and (3,), yours is: {error}"
+        )
+    else:
+        assert False, (
+            f"(3, 1) and (3,) broadcast to (3, 3), so a perfect prediction gets the loss {out}:"
+            " let as_target check the shapes"
+        )
 
 
 def test_no_dtype_wraps_around_or_widens():
@@ -76,10 +82,11 @@ def test_no_dtype_wraps_around_or_widens():
     for dtype in ("float32", "float64", "float16"):
         out = mse_loss(Tensor(np.array([1.0, 2.0], dtype)), np.array([0.5, 0.0]))
         case = f"the loss of {dtype} [1, 2] for [0.5, 0]"
+        expect(out, 2.125, case)
         expect(out, 2.125, case, "use as_target", 0, dtype)
 
 
-def test_the_squared_error_is_recorded():
+def test_the_squared_error_is_recorded_and_changes_nothing():
     prediction = Tensor([[1.0, 2.0, 4.0]], requires_grad=True)
     target = np.array([[3.0, 2.0, 5.0]], "float32")
     for reduction in ("mean", "sum", "none"):
@@ -89,6 +96,8 @@ def test_the_squared_error_is_recorded():
         )
     found = mse_loss(prediction, target, reduction="sum")
     expect(found.data, 5, "(1 - 3)**2 + (2 - 2)**2 + (4 - 5)**2")
+    expect(prediction.data, [[1, 2, 4]], "after mse_loss, the prediction")
+    expect(target, [[3, 2, 5]], "after mse_loss, the target")
     plain = mse_loss(Tensor([1.0, 2.0]), Tensor([0.5, 0.0], requires_grad=True))
     assert not plain.requires_grad, (
         "only the target has requires_grad=True, and a target gets no gradient: use as_target"
@@ -124,16 +133,18 @@ def test_binary_cross_entropy_of_known_probabilities():
     target = [[1, 1, 0], [0, 0, 1]]
     wanted = -np.log([[0.25, 0.8, 0.5], [0.9, 0.4, 0.75]])
     found = binary_cross_entropy_with_logits(Tensor(logits), target, reduction="none")
-    case = "for the probabilities of yes [[.25, .8, .5], [.1, .6, .75]] and the outcomes "
-    expect(found.data, wanted, f"{case}{target}, the losses", near=(1e-9, 0))
-    for options, number in [
-        ({"reduction": "mean"}, wanted.mean()),
-        ({"reduction": "sum"}, wanted.sum()),
-        ({}, wanted.mean()),
-    ]:
-        out = float(binary_cross_entropy_with_logits(Tensor(logits), target, **options))
+    assert found.shape == (2, 3), f"'none' keeps the shape (2, 3), yours is {found.shape}"
+    assert np.allclose(found.data, wanted, rtol=1e-9, atol=0), (
+        "for the probabilities of yes [[.25, .8, .5], [.1, .6, .75]] and the outcomes "
+        f"{target}, the losses should be {wanted}, yours are {found.data}"
+    )
+    for reduction, number in [("mean", wanted.mean()), ("sum", wanted.sum())]:
+        losses = binary_cross_entropy_with_logits(Tensor(logits), target, reduction=reduction)
+        out = float(losses)
         cause = factor(out, number, 3, "all 6 elements")
-        expect(out, number, f"the loss of 6 elements with {options}", cause, near=(0, 1e-9))
+        expect(out, number, f"the {reduction} over 6 elements", cause, near=(0, 1e-9))
+    out = float(binary_cross_entropy_with_logits(Tensor(logits), target))
+    expect(out, wanted.mean(), "the default, the mean,", near=(0, 1e-9))
 
 
 def test_huge_logits_have_finite_losses():
@@ -145,15 +156,16 @@ def test_huge_logits_have_finite_losses():
     assert np.isfinite(found).all(), (
         f"logits {z} give {found}: something overflowed; exp(-|z|) cannot"
     )
-    case = f"for the logits {z} and the outcomes {y}, the losses"
-    expect(found, wanted, case, near=1e-6)
+    assert np.allclose(found, wanted, rtol=1e-6, atol=1e-6), (
+        f"for the logits {z} and the outcomes {y}, the losses should be {wanted}, yours are "
+        f"{found}"
+    )
 
 
 def test_the_loss_is_not_flat_where_the_network_is_sure_and_wrong():
     z = np.array([0.0, 17.0, 20.0, 30.0], "float32")
     found = binary_cross_entropy_with_logits(Tensor(z), np.zeros(4), reduction="none").data
-    cause = "is it the natural logarithm?"
-    expect(found[0], np.log(2), "the loss for y = 0 and z = 0", cause, near=(1e-5, 1e-8))
+    expect(found[0], np.log(2), "the loss for y = 0 and z = 0", near=(1e-5, 1e-8))
     steps = found[2:] - found[1:-1]
     assert np.allclose(steps, [3, 10], rtol=1e-4, atol=0), (
         "for y = 0, the loss should grow by 3 from z = 17 to z = 20 and by 10 from z = 20 to "
@@ -173,6 +185,21 @@ def test_targets_may_be_probabilities():
         f"the losses of logits {z.tolist()} and targets {y.tolist()}",
         {"add the term for no, -(1 - y) log(1 - p)": yes, "add the term for yes": no},
         near=(1e-9, 0),
+    )
+
+
+def test_swapping_yes_and_no_keeps_the_loss():
+    z, y = np.array([-2.0, 0.5, 3.0, -0.25]), np.array([1.0, 0.2, 0.0, 0.7])
+    one = binary_cross_entropy_with_logits(Tensor(z), y, reduction="none").data
+    other = binary_cross_entropy_with_logits(Tensor(-z), 1 - y, reduction="none").data
+    assert np.allclose(one, other, rtol=1e-9, atol=0), (
+        "yes with logit z and no with logit -z should have the same loss, yours are "
+        f"{one} and {other}"
+    )
+    even = binary_cross_entropy_with_logits(Tensor([0.0, 0.0]), [0, 1], reduction="none").data
+    assert np.allclose(even, 0.6931472, rtol=1e-6, atol=0), (
+        "at logit 0 the loss should be log 2 = 0.6931 nats for yes and for no, yours is "
+        f"{even}: is it the natural logarithm?"
     )
 
 
@@ -225,6 +252,8 @@ def test_binary_losses_are_recorded_and_keep_their_dtype():
                 f"the loss of {dtype} logits should be {dtype}, yours is {out.dtype}: use "
                 "as_target"
             )
+        expect(logits.data, [1.5, -2, 0], "after the loss, the logits")
+        expect(target, [0, 1, 1], "after the loss, the target")
     small = np.array([3, 0], "uint8")
     expect(
         binary_cross_entropy_with_logits(small, [0, 1], reduction="none").data,
@@ -293,6 +322,16 @@ def test_shift_and_sum_have_the_right_shapes():
             )
 
 
+def test_log_sum_exp_of_known_numbers():
+    _, total = shifted_log_sum_exp(np.log([[1.0, 2.0, 5.0], [10.0, 30.0, 60.0]]))
+    case = "the log-sum-exp of the shifted rows of log([[1, 2, 5], [10, 30, 60]])"
+    cause = "the results are log(8 / 5) and log(100 / 60)"
+    expect(total, np.log([8 / 5, 100 / 60]), case, cause, near=(1e-12, 0))
+    _, total = shifted_log_sum_exp(np.zeros((2, 7)))
+    case = "the log-sum-exp of seven logits of 0"
+    expect(total, [1.9459101] * 2, case, "it is log 7", near=(1e-7, 0))
+
+
 def test_each_row_is_shifted_by_its_own_maximum():
     logits = np.array(
         [
@@ -310,15 +349,23 @@ def test_each_row_is_shifted_by_its_own_maximum():
         "logit"
     )
     wanted = [[0, -2, -1000], [-1, -2, 0], [0, -0.5, -1], [0, 0, 0]]
+    expect(shifted, wanted, "the shifted rows", "each row's largest should become 0")
     wanted = [0.1269280, 0.4076060, 0.6802697, 1.0986123]
     expect(total, wanted, "the log-sum-exp of the shifted rows", near=(1e-6, 0))
 
 
-def test_shifting_keeps_the_dtype():
+def test_shifting_changes_neither_dtype_nor_input():
     for dtype in ("float32", "float64", "float16"):
-        shifted, total = shifted_log_sum_exp(np.array([[1.0, 4.0, -2.0]], dtype))
-        expect(shifted, [[-3, 0, -6]], f"{dtype} [1, 4, -2], shifted,", dtype=dtype)
-        expect(total, [0.0509], "its log-sum-exp", near=(3e-2, 0), dtype=dtype)
+        logits = np.array([[1.0, 4.0, -2.0]], dtype)
+        shifted, total = shifted_log_sum_exp(logits)
+        for name, found in [("shifted logits", shifted), ("log-sum-exp", total)]:
+            assert found.dtype.name == dtype, (
+                f"the {name} of {dtype} logits should be {dtype}, yours is {found.dtype}"
+            )
+        assert np.allclose(total, 0.0509, rtol=3e-2, atol=0), (
+            f"the log-sum-exp of the shifted row [1, 4, -2] should be 0.0509, yours is {total}"
+        )
+        expect(logits, [[1, 4, -2]], "the logits afterwards", "do not use -= on an input")
     _, masked = shifted_log_sum_exp(np.array([0.0, -np.inf, 0.0]))
     case, cause = "the log-sum-exp of [0, -inf, 0]", "a logit of -inf excludes its class"
     expect(float(masked), 0.6931472, case, cause, near=(0, 1e-6))
@@ -366,9 +413,12 @@ def test_any_number_of_leading_axes():
         labels = np.array(random.integers(0, shape[-1], shape[:-1]))
         rows = [logits[index][labels[index]] for index in np.ndindex(labels.shape)]
         found = target_logits(logits, labels)
-        case = f"the result for logits of shape {shape}, labels {labels}"
-        cause = "the logits of the labels' classes give one number per row"
-        expect(found, np.array(rows).reshape(labels.shape), case, cause)
+        assert np.shape(found) == shape[:-1], (
+            f"logits of shape {shape} give one number per row, shape {shape[:-1]}, yours has "
+            f"shape {np.shape(found)}"
+        )
+        wanted = np.array(rows).reshape(labels.shape)
+        expect(found, wanted, f"the result for logits of shape {shape}, labels {labels}")
 
 
 def test_small_integer_labels_do_not_overflow():
@@ -413,6 +463,9 @@ def test_only_the_true_class_counts_without_smoothing():
     half = "Take the logit of the true class from the shifted logits, too"
     causes[half] = wanted - np.log(p.max(axis=1))
     expect(found, wanted, case, causes, near=(1e-9, 0))
+    even = cross_entropy_forward(np.zeros((2, 7)), np.array([3, 6]), 0.0)
+    cause = "it is log 7, the natural logarithm, and positive"
+    expect(even, [1.9459101] * 2, "the loss of seven equal logits", cause, near=(1e-7, 0))
 
 
 def test_cross_entropy_with_any_number_of_leading_axes():
@@ -452,6 +505,10 @@ def test_rows_of_very_different_size_keep_their_digits():
     labels = np.array([1, 0, 2, 1, 1])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = cross_entropy_forward(z, labels, 0.0)
+    assert np.isfinite(found).all(), (
+        f"logits up to +-10000 give {found}: something overflowed; "
+        "shift each row by its largest logit"
+    )
     wanted = [2.126928, 1.407606, 1.0139225, 2000.0, 10.000045]
     largest, true = z.max(axis=-1), z[np.arange(5), labels]
     total = np.log(np.exp(z - largest[:, None]).sum(axis=-1))
@@ -486,7 +543,7 @@ def test_an_excluded_class_does_not_give_nan():
     expect(excluded, [np.inf, 1.3132617], case, near=(0, 1e-5))
 
 
-def test_row_losses_keep_the_dtype():
+def test_row_losses_change_neither_dtype_nor_inputs():
     for dtype in ("float32", "float64", "float16"):
         for smoothing in (0.0, 0.25):
             z = np.array([[1.0, 4.0, -2.0], [0.0, 3.0, 8.0]], dtype)
@@ -499,6 +556,9 @@ def test_row_losses_keep_the_dtype():
                 - smoothing * exact.mean(1)
             )
             expect(found, wanted, f"the losses of {dtype} logits", near=0.01, dtype=dtype)
+            cause = "do not use -= on an input"
+            expect(z, [[1, 4, -2], [0, 3, 8]], "the logits afterwards", cause)
+            expect(labels, [0, 2], "the labels afterwards")
 
 
 # %% forward hidden points=1
@@ -538,6 +598,7 @@ def test_the_mean_is_over_rows():
     for labels in ([1, 0, 0, 2], np.array([1, 0, 0, 2], "uint8"), Tensor([1, 0, 0, 2])):
         for reduction, number in numbers.items():
             out = cross_entropy(Tensor(np.log(p)), labels, reduction=reduction)
+            tensor(out, f"cross_entropy(logits, labels, {reduction!r})")
             cause = ""
             if reduction == "mean" and out.shape == ():
                 cause = factor(out.data, number, 3, "the number of classes")
@@ -548,6 +609,27 @@ def test_the_mean_is_over_rows():
             expect(out.data, number, case, cause, near=(1e-9, 0))
     out = float(cross_entropy(np.log(p), [1, 0, 0, 2]))
     expect(out, wanted.mean(), "the default, the mean over the 4 rows,", near=(0, 1e-9))
+
+
+def test_forty_thousand_classes():
+    z = np.zeros((2, 40_000), "float32")
+    z[0, 39_999] = z[1, 32_768] = 30
+    for labels, right in [([39_999, 32_768], 0), ([0, 39_999], 30)]:
+        for given in (labels, np.array(labels, "uint16")):
+            case = (
+                "two rows of 40,000 logits, all 0 except 30 for class 39999 in the first and "
+                f"30 for class 32768 in the second: the mean loss for the labels {labels}"
+            )
+            out = float(cross_entropy(z, given))
+            expect(out, right, case, after_softmax(z, labels, np.mean), near=(0, 1e-5))
+
+
+def test_softmax_is_not_applied_twice():
+    z = np.array([[0.0, 20.0, 0.0], [0.0, 0.0, 30.0]])
+    for labels, right in [([1, 2], 0), ([2, 2], 10)]:
+        case = f"the mean loss of the logits {z.tolist()} for the labels {labels}"
+        out = float(cross_entropy(Tensor(z), labels))
+        expect(out, right, case, after_softmax(z, labels, np.mean), near=(0, 1e-4))
 
 
 def test_cross_entropy_of_three_axes():
@@ -613,6 +695,9 @@ def test_one_operation_is_recorded_with_a_copy_of_the_labels():
         assert out.requires_grad, (
             "the logits have requires_grad=True, but the loss does not: use apply"
         )
+        assert out.dtype.name == "float32", (
+            f"the loss of float32 logits should be float32, yours is {out.dtype}"
+        )
     node = cross_entropy(
         logits, labels, reduction="none", label_smoothing=np.float64(0.5)
     ).creator
@@ -628,6 +713,7 @@ def test_one_operation_is_recorded_with_a_copy_of_the_labels():
     recorded = recorded_labels(logits, labels)
     case = "the recorded option labels, after the caller has overwritten the array,"
     expect(recorded, [2, 0], case, "record a copy")
+    expect(logits.data, [[1, 4, -2], [0.5, 0, 3]], "the logits afterwards")
     whole = float(cross_entropy(np.array([[0, 5]], "uint8"), [0]))
     case = "the loss for uint8 logits 0 and 5"
     expect(whole, 5.0067153, case, "0 - 5 is 251 in uint8", near=(0, 1e-5))
@@ -692,12 +778,33 @@ def test_the_module_computes_what_the_function_does():
 
 
 def test_two_modules_keep_their_own_options():
+    z, labels = np.array([[2.0, 0.0, -1.0], [0.5, 1.5, 0.0]]), [0, 2]
     total = CrossEntropyLoss(reduction="sum", label_smoothing=0.5)
     rows = CrossEntropyLoss(reduction="none")
-    for loss, options in [(total, ("sum", 0.5)), (rows, ("none", 0.0))]:
-        found, case = (loss.reduction, loss.label_smoothing), "reduction and label_smoothing"
-        cause = "there are two modules, and each stores its own options in self"
-        equal(found, options, f"{case} of a module made with {options}", cause)
+    total_call = "CrossEntropyLoss(reduction='sum', label_smoothing=0.5)"
+    rows_call = "CrossEntropyLoss(reduction='none')"
+    for name, loss, options in [
+        (total_call, total, ("sum", 0.5)),
+        (rows_call, rows, ("none", 0.0)),
+    ]:
+        found = (loss.reduction, loss.label_smoothing)
+        assert found == options, (
+            f"{name} should have the attributes reduction={options[0]!r} and label_smoothing="
+            f"{options[1]}, yours has {found}: there are two modules, and each stores its "
+            "own options in self"
+        )
+    assert np.allclose(total(z, labels).data, 2.6342148) and rows(z, labels).shape == (2,), (
+        f"{total_call} should give 2.6342 and {rows_call} two losses, yours give "
+        f"{total(z, labels)} and {rows(z, labels)}"
+    )
+
+
+def test_the_module_prints_its_options():
+    text = repr(CrossEntropyLoss(reduction="sum", label_smoothing=0.25))
+    assert text == "CrossEntropyLoss(reduction='sum', label_smoothing=0.25)", (
+        f"CrossEntropyLoss(reduction='sum', label_smoothing=0.25) should print so, yours "
+        f"prints {text}: set self.reduction and self.label_smoothing"
+    )
 
 
 # %% cross-entropy-loss hidden points=1

@@ -20,7 +20,7 @@ return reduce_losses(error * error / 2, reduction)
 
 # %% mse mistake mse-broadcasts: Subtracts (N,) targets from (N, 1) predictions and gets N by N
 # differences.
-#> a perfect prediction of (3, 1) for (3,) should raise ValueError; yours gives Tensor(1.33
+#> a perfect prediction gets the loss Tensor(1.33
 #- error = prediction - as_target(prediction, target)
 error = prediction - Tensor(target).data
 
@@ -109,7 +109,7 @@ return shifted, np.log(np.exp(shifted).sum(axis=min(1, logits.ndim - 1)))
 
 # %% log-sum-exp mistake logits-shifted-in-place: Subtracts with -= and changes the logits of
 # the caller.
-#> shifted_log_sum_exp changes its argument logits
+#> do not use -= on an input
 shifted = logits
 shifted -= logits.max(axis=-1, keepdims=True)
 return shifted, np.log(np.exp(shifted).sum(axis=-1))

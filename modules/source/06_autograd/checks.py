@@ -81,6 +81,41 @@ def test_arithmetic_rules_return_the_products_worked_out_by_hand():
     expect(rule("negative", 0, g, a), -g, case)
 
 
+def test_arithmetic_rules_agree_with_central_differences():
+    a, b, g = [np.random.default_rng(7).uniform(0.5, 2.0, (3, 2, 5))[n] for n in range(3)]
+    a[0] *= -1
+    for f in (np.add, np.subtract, np.multiply, np.divide):
+        for n in (0, 1):
+            up, down = [a, b], [a, b]
+            up[n], down[n] = up[n] + 1e-6, down[n] - 1e-6
+            wanted = g * (f(*up) - f(*down)) / 2e-6
+            result, name = rule(f.__name__, n, g, a, b), f.__name__
+            assert np.allclose(result, wanted, rtol=1e-6, atol=1e-9), (
+                f"{name}, input {n}: g times a central difference is {wanted}, your rule "
+                f"returns {result}"
+            )
+
+
+def test_arithmetic_rules_change_no_array():
+    for name, n, wanted in [
+        ("add", 0, [3, -4]),
+        ("add", 1, [3, -4]),
+        ("subtract", 0, [3, -4]),
+        ("subtract", 1, [-3, 4]),
+        ("multiply", 0, [-24, -2]),
+        ("multiply", 1, [6, -20]),
+        ("divide", 0, [-0.375, -8]),
+        ("divide", 1, [-0.09375, 80]),
+        ("negative", 0, [-3, 4]),
+    ]:
+        g, a, b = np.array([3.0, -4.0]), np.array([2.0, 5.0]), np.array([-8.0, 0.5])
+        found = rule(name, n, g, *(a, b)[: 1 if name == "negative" else 2])
+        cause = f"your rule of {name} for input {n} wrote into its arguments"
+        expect([g, a, b], [[3, -4], [2, 5], [-8, 0.5]], "g, a and b afterwards", cause)
+        case = f"the rule of {name} for input {n}: the gradient for g {g}, a {a}, b {b}"
+        expect(found, wanted, case, near=1e-6)
+
+
 # %% arithmetic hidden points=1
 def test_arithmetic_rules_work_for_other_shapes_and_sizes():
     rng = np.random.default_rng(21)
@@ -245,6 +280,16 @@ def test_arrays_that_arrive_are_not_changed():
     expect(total, [111, 18.5], "the sum of three contributions")
 
 
+def test_two_tensors_never_share_a_sum():
+    arrivals = np.array([[1.0, -2.0], [10.0, 20.0], [100.0, 0.5], [7.0, 7.0]])
+    for n, wanted in [(2, [1, -2]), (3, [11, 18]), (4, [111, 18.5])]:
+        other = accumulated([np.array(g) for g in arrivals[:n]])[2]
+        assert np.array_equal(other, wanted), (
+            f"accumulate: b had received {wanted}; then a contribution arrived for a alone, "
+            f"and b's gradient changed to {other}: they share an array"
+        )
+
+
 def test_read_only_contributions_are_fine():
     total = result_of(
         lambda: accumulated([np.array([3.0, 3.0]) for _ in range(3)], kind="view")[0],
@@ -257,13 +302,15 @@ def test_read_only_contributions_are_fine():
 
 def test_each_input_receives_its_gradient():
     a, b = Variable([[2.0, 3.0, 5.0]]), Variable([[7.0, -1.0, 4.0]])
-    result = received(a / b, np.array([[7.0, 2.0, 16.0]], "float32"))
+    g = np.array([[7.0, 2.0, 16.0]], "float32")
+    result = received(a / b, g)
     for name, part, wanted in [
         ("a", result[0], [[1, -2, 4]]),
         ("b", result[1], [[-2 / 7, -6, -5]]),
     ]:
         assert part is not None, f"{name} of a / b requires a gradient and received nothing"
         expect(part, wanted, f"what {name} of a / b receives", near=(1e-6, 0))
+    expect(g, [[7, 2, 16]], "after propagate, the g it was given")
 
 
 def test_gradients_accumulate_over_paths():
@@ -283,6 +330,7 @@ def test_gradients_accumulate_over_paths():
 
 def test_gradients_have_the_dtype_of_their_input():
     a, b = Variable(np.ones(3, "float32")), Variable(np.array([2.0, 5.0, 1.0]))
+    assert (a * b).dtype.name == "float64", "float32 times float64 is float64"
     result = received(a * b, np.array([1.0, 2.0, 4.0]))
     assert result[0].dtype.name == "float32", (
         f"a is float32, so its gradient should be too, yours is {result[0].dtype}: pass what "
@@ -451,6 +499,9 @@ def test_no_grad_attribute_is_changed():
     h = x * plain
     out = h * h
     (g, none), count = gradients_at(out, np.ones(2, "float32"), (x, plain))
+    assert np.array_equal(g, [24, 200]), (
+        f"(x·[2, 5])² has the gradient [24, 200] for x, yours is {g}"
+    )
     assert none is None and count == 1, (
         f"x is the only leaf that requires a gradient, your dictionary has {count} entries: "
         "take the gradient of a result out of it when it is propagated"
@@ -464,7 +515,8 @@ def test_a_freed_graph_is_refused():
     h = x * x
     out = h * 2.0
     ones = np.ones(2, "float32")
-    gradients_at(out, ones, (x,))
+    (g,), _ = gradients_at(out, ones, (x,))
+    expect(g, [12, 16], "the gradient of 2x²")
     for name, result in [
         ("the same output", out),
         ("a result in between", h),
@@ -568,6 +620,7 @@ def test_a_bias_receives_the_sum_over_the_rows():
     cause = "Each row contributes, so sum; a mean belongs to the loss"
     expect(found, [15, 18, 21, 24], case, cause)
     assert found.dtype.name == "float32", f"float32 should stay float32, yours is {found.dtype}"
+    expect(g[0], [1, 2, 3, 4], "after unbroadcast, the first row of g")
 
 
 def test_axes_of_length_1_are_summed_too():
@@ -606,12 +659,23 @@ def test_unbroadcast_undoes_every_broadcast():
         ((2, 2), (2, 2, 2)),
     ]:
         g = np.random.default_rng(1).integers(1, 10, big).astype(float)
-        cause = (
-            "An axis of length 1 was repeated: sum over it, and keep it. Shapes are aligned "
-        )
-        cause += "at the right, whatever their lengths"
+        found = np.shape(unbroadcast(g, shape))
+        cause = "An axis of length 1 was repeated: sum over it, and keep it"
+        equal(found, shape, f"from shape {big} to {shape}: the shape of the sum", cause)
+        cause = "Shapes are aligned at the right, whatever their lengths"
         case = f"from shape {big} to {shape}: the sum of {g.tolist()}"
         expect(unbroadcast(g, shape), sum_over_copies(g, shape), case, cause, near=1e-12)
+
+
+def test_broadcast_operands_receive_gradients_of_their_shape():
+    a, b = Variable(np.ones((2, 3), "float32")), Variable(np.array([[2.0], [5.0]]))
+    backward(a * b, [[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]])
+    case = "b of shape (2, 1) was used in three columns: its gradient"
+    expect(b.grad, [[7], [56]], case)
+    expect(a.grad, [[2, 4, 8], [40, 80, 160]], "the gradient of a", dtype="float32")
+    w = Variable(np.full((), 3.0))
+    backward(w * np.arange(6.0).reshape(2, 3), np.ones((2, 3)))
+    expect(w.grad, 15, "the gradient of a scalar times 0...5")
 
 
 # %% unbroadcast hidden points=1
@@ -683,16 +747,34 @@ def test_elementwise_rules_agree_with_central_differences():
             f"{wanted[at] / g[at]:.4f} = {wanted[at]:.4f}, your rule returns {found[at]:.4f}"
             f"{because(cause)}"
         )
+        expect(g, [[1, -2, 0.5], [7, 3, -0.25]], f"after your rule of {name}, g")
 
 
 def test_elementwise_rules_stay_float32_and_finite():
+    half, two = np.array([0.5], "float32"), np.array([2.0], "float32")
+    for name in ("exp", "log", "sqrt"):
+        found = np.asarray(rule(name, 0, two, half))
+        assert found.dtype.name == "float32", (
+            f"the rule of {name} should keep float32, yours returns {found.dtype}"
+        )
     a, g = np.array([-100.0, 0.5, 100.0], "float32"), np.array([2.0, 2.0, -3.0], "float32")
-    for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid"):
-        part = slice(1, 2) if name in ("exp", "log", "sqrt") else slice(None)
-        found = np.asarray(rule(name, 0, g[part], a[part]))
-        equal(found.dtype.name, "float32", f"the dtype of what the rule of {name} returns")
+    for name, middle in [
+        ("sin", 1.7551651),
+        ("cos", -0.9588511),
+        ("tanh", 1.5728954),
+        ("sigmoid", 0.4700074),
+    ]:
+        found = np.asarray(rule(name, 0, g, a))
+        assert found.dtype.name == "float32", (
+            f"the rule of {name} should keep float32, yours returns {found.dtype}"
+        )
         assert np.isfinite(found).all(), (
-            f"{name}: at a = {a[part]} your rule returns {found}: use out, which is finite"
+            f"{name}: at a = [-100, 0.5, 100] your rule returns {found}: use out, which is "
+            "finite"
+        )
+        assert abs(found[1] - middle) < 1e-5, (
+            f"{name}: at a = 0.5 with g = 2 the rule should return {middle}, yours returns "
+            f"{found[1]}"
         )
 
 
@@ -700,7 +782,13 @@ def test_the_larger_input_receives_the_gradient_and_equals_share_it():
     a, b = np.array([1.0, 5.0, -2.0, 2.0]), np.array([4.0, 3.0, -7.0, 2.0])
     g = np.array([10.0, 20.0, -30.0, 7.0])
     found = [np.asarray(rule("maximum", n, g, a, b)) for n in (0, 1)]
+    for part in found:
+        equal(part.shape, (4,), "the shape of what a rule of maximum returns for shape (4,)")
     total = found[0] + found[1]
+    assert np.allclose(total[:3], g[:3]), (
+        f"maximum of {a} and {b}: the larger input receives the gradient, so the two gradients "
+        f"should add up to g = {g}, yours are {found[0]} and {found[1]}"
+    )
     assert np.allclose(total, g), (
         f"maximum of {a} and {b}: where a equals b the two gradients should add up to g = {g}, "
         f"yours are {found[0]} and {found[1]}"
@@ -765,6 +853,15 @@ def test_reshape_keeps_the_order_of_the_elements():
         x = Variable(np.zeros((2, 3), "float32"))
         backward(x.reshape(shape), g.reshape(shape))
         expect(x.grad, g, f"x of shape (2, 3) was reshaped to {shape}: its gradient")
+    x = Variable(np.zeros((2, 3, 4)))
+    for view in (x.flatten(1), x.unsqueeze(1), x.unsqueeze(2).squeeze(2)):
+        x.grad, g = None, np.zeros(view.shape)
+        g.ravel()[11] = 7
+        backward(view, g)
+        assert float(x.grad[0, 2, 3]) == 7 and float(x.grad.sum()) == 7, (
+            f"x of shape (2, 3, 4) became {view.shape}. Of the gradients of its elements, only "
+            f"that for x[0, 2, 3] should be 7, and the others 0; yours are {x.grad}"
+        )
 
 
 def test_broadcast_to_sums_over_the_copies():
@@ -772,6 +869,23 @@ def test_broadcast_to_sums_over_the_copies():
     backward(x.broadcast_to(3, 2, 4), np.arange(24.0).reshape(3, 2, 4))
     case = "each number of x of shape (2, 1) was copied to 12 elements: the gradient"
     expect(x.grad, [[114], [162]], case)
+
+
+def test_shape_rules_change_no_array():
+    g, x = np.arange(6.0).reshape(2, 3), np.zeros((2, 3))
+    for name, given, options in [
+        ("reshape", g.reshape(3, 2), {"shape": (3, 2)}),
+        ("transpose", g.T, {"axes": (1, 0)}),
+        ("broadcast_to", g, {"shape": (2, 3)}),
+    ]:
+        shape = np.shape(given)
+        found = rule(name, 0, given, x, **options)
+        expect(found, np.arange(6.0).reshape(2, 3), f"the gradient of {name}")
+        assert (
+            given.shape == shape
+            and x.shape == (2, 3)
+            and np.array_equal(g, [[0, 1, 2], [3, 4, 5]])
+        ), f"your rule of {name} changed g, or the shape of g or x, in place: return a new view"
 
 
 # %% shapes hidden points=1
@@ -814,6 +928,11 @@ def test_an_element_picked_twice_receives_both_gradients():
     case = "for x[[2, 0, 2]] and g = [1, 10, 100] the gradient of x"
     cause = "NumPy's full[index] = g keeps only the last of several"
     expect(x.grad, [10, 0, 101, 0], case, cause)
+    equal(x.grad.dtype.name, "float32", "the dtype of the gradient")
+    x = Variable(np.zeros((3, 2)))
+    backward(x[[1, 1, 0], [0, 0, 1]], [1.0, 10.0, 100.0])
+    case = "element (1, 0) was picked twice; the gradient"
+    expect(x.grad, [[0, 100], [11, 0], [0, 0]], case)
 
 
 def test_every_kind_of_index_has_its_gradient():
@@ -843,7 +962,13 @@ def test_every_kind_of_index_has_its_gradient():
             wanted.ravel()[position] += part
         case = f"x[{index}] of shape (2, 3, 4)"
         result_of(lambda: backward(out, g), case, "", (ValueError, IndexError))
-        expect(x.grad, wanted, f"for {case} and g = 1, 2, 3... the gradient", near=1e-12)
+        assert x.grad.shape == (2, 3, 4), (
+            f"the gradient of x should have its shape, (2, 3, 4); yours has {x.grad.shape}"
+        )
+        assert np.allclose(x.grad, wanted, rtol=1e-12, atol=0), (
+            f"for x[{index}] and g = 1, 2, 3... the gradient should be\n{wanted}\nyours "
+            f"is\n{x.grad}"
+        )
 
 
 def test_gradients_of_integers_are_floats():
@@ -854,9 +979,28 @@ def test_gradients_of_integers_are_floats():
             f"the gradient 0.5 for x[1] should stay 0.5, yours gives {found}: make zeros of "
             "the dtype of g, not of the integers in x"
         )
+    g, index = np.array([1.0, 10.0, 100.0]), ([1, 0, 1], [2, 1, 2])
+    case = "the gradient for elements (1, 2), (0, 1) and (1, 2) of shape (2, 3)"
+    expect(index_rule(g, None, np.zeros((2, 3)), index), [[0, 10, 0], [0, 0, 101]], case)
     g, x = np.array([0.5, 2.0], "float32"), np.zeros(3, "float32")
     narrow = index_rule(g, None, x, (slice(1, None),))
     equal(narrow.dtype.name, "float32", "the dtype of a float32 gradient")
+
+
+def test_index_rule_changes_no_array():
+    for index in [(slice(1, 3),), ([2, 0, 2],)]:
+        x, out = np.array([5.0, 6.0, 7.0, 8.0]), np.array([6.0, 7.0, 7.0])
+        g = np.array([1.0, 10.0, 100.0])[: 2 if isinstance(index[0], slice) else 3]
+        before = g.copy()
+        result = index_rule(g, out, x, index)
+        assert np.shape(result) == (4,) and np.sum(result) == np.sum(before), (
+            f"x has 4 elements, and some of them receive the gradients {before}; yours is "
+            f"{result}"
+        )
+        assert np.array_equal(g, before) and np.array_equal(x, [5, 6, 7, 8]), (
+            f"for index {index} your rule wrote into its arguments: g was {before} and is now "
+            f"{g}, x was [5, 6, 7, 8] and is now {x}"
+        )
 
 
 # %% index hidden points=1
@@ -948,6 +1092,25 @@ def test_products_of_every_rank_agree_with_central_differences():
                 f"{left} @ {right}, input {n}: along a random direction a central difference "
                 f"is {wanted}, your gradient gives {(found * at).sum()}"
             )
+
+
+def test_stacks_of_matrices_swap_two_axes_only():
+    rng = np.random.default_rng(8)
+    g, a = rng.normal(size=(6, 5, 2, 4)), rng.normal(size=(6, 5, 2, 3))
+    b = rng.normal(size=(6, 5, 3, 4))
+    for n, wanted in [
+        (0, np.einsum("xyij,xykj->xyik", g, b)),
+        (1, np.einsum("xyik,xyij->xykj", a, g)),
+    ]:
+        case = f"for input {n} of stacks (6, 5, 2, 3) @ (6, 5, 3, 4), the gradient"
+        cause = ".T reverses all axes; swap the last two"
+        found = result_of(lambda: matmul_vjp(n, g, a, b), case, cause, ValueError)
+        expect(found, wanted, case, near=1e-12)
+    before = g.copy(), a.copy(), b.copy()
+    for n in (0, 1):
+        matmul_vjp(n, g, a, b)
+    for name, array, was in zip("gab", (g, a, b), before):
+        assert np.array_equal(array, was), f"matmul_vjp changed the {name} it was given"
 
 
 # %% matmul hidden points=1
@@ -1051,6 +1214,10 @@ def test_an_exception_does_not_leave_recording_off():
             f"{name} inside no_grad() disappeared, and a failed block looks as if it had "
             "worked. It must pass through: finally without except"
         )
+        assert found == [True, False, "raised", True], (
+            f"recording should be on before the block, off inside it, and on after {name} "
+            f"came out of the block: [True, False, 'raised', True]; yours is {found}"
+        )
 
 
 def test_other_threads_go_on_recording():
@@ -1058,12 +1225,17 @@ def test_other_threads_go_on_recording():
     assert found[2:3] == [True], (
         "no_grad() here switched off the recording of another thread: use recording.on"
     )
+    assert found == [True, False, True, True], (
+        "recording should be on before the block, off inside it, on in another thread at the "
+        f"same time, and on after the block: [True, False, True, True]; yours is {found}"
+    )
 
 
 def test_no_grad_decorates_a_function():
     x = Variable([2.0, 3.0])
     *unrecorded, recorded = squared_without_recording(x, 2)
     for out in unrecorded:
+        expect(out.data, [4, 9], "the result of the decorated function")
         assert not out.requires_grad, (
             "inside a function decorated with @no_grad() nothing is recorded; yours records"
         )
@@ -1163,6 +1335,15 @@ def test_one_object_can_be_used_many_times():
     )
 
 
+def test_settings_are_copied():
+    x, triple = Variable([1.0, 2.0]), Scaled(3.0)
+    case = "Scaled(3.0) has a setting, which a new object would lack"
+    out = result_of(lambda: triple(triple(x)), case, "Copy the object", TypeError)
+    expect(out.data, [9, 18], "3 · 3 · [1, 2]")
+    backward(out, [1.0, 10.0])
+    expect(x.grad, [9, 90], "9x has derivative 9: for g = [1, 10] the gradient")
+
+
 def test_several_inputs_receive_their_own_gradients():
     a, b = Variable([2.0, 3.0]), Variable([5.0, -7.0])
     out = Product()(a, b, shift=100)
@@ -1170,6 +1351,9 @@ def test_several_inputs_receive_their_own_gradients():
     backward(out, [1.0, 10.0])
     expect(a.grad, [5, -70], "the gradient of a, g * b,")
     expect(b.grad, [2, 30], "the gradient of b, g * a,")
+    a.grad = None
+    backward(Product.apply(a, Tensor([1.0, 4.0])), [1.0, 10.0])
+    expect(a.grad, [1, 40], "the gradient of a")
 
 
 def test_wrong_gradients_are_named():

@@ -173,6 +173,7 @@ def test_sgd_leaves_the_gradient_unchanged():
     g = np.array([[2, -20, 1e5]], "float32")
     _, (w, after) = call_on_copies(sgd_update, np.array([[1, -2, 3]], "float32"), g, 0.1)
     expect(after, g, "the gradient after your step", "do not write into g")
+    expect(w, [[0.8, 0, -9997]], "the weights after the step", near=(1e-5, 1e-8))
 
 
 def test_sgd_works_for_any_shape_and_dtype():
@@ -229,10 +230,21 @@ def test_momentum_leaves_the_gradient_unchanged():
         direction, (after_v, after) = call_on_copies(momentum_update, v, g, 0.9, nesterov)
         case = f"nesterov={nesterov}: the gradient afterwards"
         expect(after, g, case, "do not write into g")
+        near = (1e-5, 1e-8)
+        expect(after_v, [[2.9, -21.8, 9.7]], "the velocity", near=near, dtype="float32")
         assert direction.dtype.name == "float32" and direction.shape == (1, 3), (
             f"the direction became {direction.dtype} of shape {direction.shape}, it should be "
             "float32 (1, 3)"
         )
+
+
+def test_with_momentum_0_the_direction_is_the_gradient():
+    g = np.array([2.0, -20.0])
+    for nesterov in (False, True):
+        v = np.array([5.0, 5.0])
+        direction, (v, _) = call_on_copies(momentum_update, v, g, 0.0, nesterov)
+        expect(direction, g, "with momentum 0, without the old velocity, the direction")
+        expect(v, g, "with momentum 0 the velocity", "it is updated for 0 as for any number")
 
 
 # %% momentum hidden points=1
@@ -315,6 +327,11 @@ def test_generators_can_be_iterated_again():
         f"each group should find (3, 3), (1, 1) and (2, 2) tensors; they find {counts}: a "
         "generator is empty after one pass, so from the second step on nothing would be "
         "trained. Make lists"
+    )
+    wanted = [({"lr": 7}, 3, 3), ({"lr": 1}, 1, 1), ({"lr": 2}, 2, 2)]
+    assert found == wanted, (
+        "for each group, its options and the numbers of tensors found in two loops over it "
+        f"should be {wanted}; yours are {found}"
     )
 
 
@@ -438,6 +455,9 @@ def test_a_parameter_without_a_gradient_is_skipped():
                 "a parameter that took no part has the gradient None and is skipped; yours "
                 f"ends with: {error}"
             )
+        assert np.array_equal(path[1][1], [2, 3]), (
+            f"a tensor whose gradient is None stays at [2, 3], yours is at {path[1][1]}"
+        )
         assert np.array_equal(path[1][0], path[0][0]), (
             "a tensor whose gradient is None in step 2 stays where it is, without weight decay "
             f"or momentum; yours went from {path[0][0]} to {path[1][0]}"
@@ -449,6 +469,11 @@ def test_a_parameter_without_a_gradient_is_skipped():
             "Skip only the parameter without a gradient, not those that come after it: "
             "`continue` does that, `return` and `break` do not"
         )
+        cause = "each parameter has its own count" if steps[2] else "add 1 in each step"
+        assert steps[0] == 1 and steps[2] == 2, (
+            f"tensors 0 and 2 took 1 and 2 steps, your counts are {steps[0]} and {steps[2]}: "
+            f"{cause}"
+        )
         assert steps[1] is None, (
             "a tensor that never had a gradient should have no entry in optimizer.state, yours "
             f"has one, with step {steps[1]}: call state_of after the check for None"
@@ -457,6 +482,7 @@ def test_a_parameter_without_a_gradient_is_skipped():
 
 def test_a_gradient_of_zeros_is_a_gradient():
     path, *_ = train_tensors(SGD, [[1.0]], [[[2.0]], [[0.0]]], {"lr": 0.1, "momentum": 0.5})
+    expect(path[0][0], [0.8], "gradient 2, lr 0.1: the weight 1", near=(1e-5, 1e-8))
     assert np.allclose(path[1][0], [0.7]), (
         "gradients 2, then 0, momentum 0.5: 1 becomes 0.8, then 0.7; yours becomes "
         f"{path[0][0]}, {path[1][0]}. Ask whether the gradient is None, not whether it is zero"
@@ -473,13 +499,16 @@ def test_a_learning_rate_of_0_is_a_step_too():
         "gradients, so w goes from 1 to 1, then to 0.6, in 2 steps; yours ends at "
         f"{path[1][0]} after {steps[0]} counted steps{cause}"
     )
+    expect(buffers[0], [4.0], "the velocity, 0.5 * 2 + 3,", near=(1e-5, 1e-8))
 
 
 def test_update_gets_the_number_of_the_step():
-    calls = result_of(
-        lambda: calls_of_update([(2,), (), (1,)], 2, absent=[(0, 1)]),
-        "a parameter whose gradient is None should be skipped",
-    )
+    try:
+        calls = calls_of_update([(2,), (), (1,)], 2, absent=[(0, 1)])
+    except (AttributeError, TypeError) as error:
+        assert False, (
+            f"a parameter whose gradient is None should be skipped; yours ends with: {error}"
+        )
     numbers = [step for *_, step, _ in calls]
     assert len(calls) == 5, (
         "two steps of three tensors in two groups, the second without gradient in the first "
@@ -494,6 +523,18 @@ def test_update_gets_the_number_of_the_step():
     assert numbers == [1, 1, 2, 1, 2], (
         "two steps of three tensors, the second without gradient in the first step: update "
         f'should find state["step"] at 1, 1, 2, 1, 2; yours found {numbers}. {cause}'
+    )
+    for w, g, step, lr in calls:
+        start = np.ravel(w)[0] % 100
+        gradient = 10 * start + (1 if start == 2 else step - 1)
+        assert np.all(np.equal(g, gradient)), (
+            f"in step {step}, update should get the weights {w} with the gradient {gradient}, "
+            f"yours got {g}"
+        )
+    rates = [lr for *_, lr in calls]
+    assert rates == [0.25, 0.5, 0.25, 0.25, 0.5], (
+        "update should get the group of its parameter, with learning rates 0.25, 0.5, 0.25, "
+        f"0.25, 0.5; yours got {rates}"
     )
 
 
@@ -512,10 +553,13 @@ def test_every_group_has_its_own_options():
 
 def test_step_changes_the_weights_in_place_and_no_gradient():
     for size in (3, 20_000):
-        found = result_of(
-            lambda: same_arrays_after(SGD, size),
-            "the second of two tensors has the gradient None and should be skipped",
-        )
+        try:
+            found = same_arrays_after(SGD, size)
+        except (AttributeError, TypeError) as error:
+            assert False, (
+                "the second of two tensors has the gradient None and should be skipped; yours "
+                f"ends with: {error}"
+            )
         facts = ["p.data is still the same array", "its numbers changed", "p.grad is unchanged"]
         false = [fact for fact, holds in zip(facts, [*found[:2], not found[2]]) if not holds]
         assert not false, (
@@ -564,6 +608,19 @@ def test_moments_leave_the_gradient_unchanged():
     g, ones = np.array([[2, -20, 7]], "float32"), np.ones((1, 3), "float32")
     _, (m, v, after, *_) = call_on_copies(update_moments, ones, ones, g, 0.9, 0.999)
     expect(after, g, "the gradient afterwards", "do not write into g")
+    near = (1e-5, 1e-8)
+    case = ", which was 1 before the call,"
+    expect(m, [[1.1, -1.1, 1.6]], f"m{case}", near=near, dtype="float32")
+    expect(v, [[1.003, 1.399, 1.048]], f"v{case}", near=near, dtype="float32")
+
+
+def test_moments_of_a_constant_gradient_stay():
+    m, v, g = np.array([5.0, 0.25]), np.array([25.0, 0.0625]), np.array([5.0, -0.25])
+    _, (m, v, *_) = call_on_copies(update_moments, m, v, g, 0.9, 0.999)
+    assert np.allclose(m, [5, 0.2]) and np.allclose(v, [25, 0.0625]), (
+        "with gradient 5 the moments 5 and 25 stay; with gradient -0.25 the first moment 0.25 "
+        f"becomes 0.2 and the second stays 0.0625; yours are m {m}, v {v}"
+    )
 
 
 # %% moments hidden points=1
@@ -608,6 +665,18 @@ def test_the_direction_leaves_the_moments_unchanged():
     assert np.array_equal(m_after, m) and np.array_equal(v_after, v), (
         f"m was {m}, v {v}; you changed them to {m_after} and {v_after}: the next step would "
         "correct them a second time. Keep the moments and their corrected copies apart"
+    )
+    causes = causes_of_a_direction(m, v, 2, (0.9, 0.99), 1e-3)
+    expect(found, [0.664044, -0.044535], "the direction in step 2", causes, near=(1e-4, 1e-8))
+
+
+def test_eps_is_added_to_the_corrected_root():
+    found, _ = call_on_copies(
+        adam_direction, np.array([1e-9, 0.0]), np.array([1e-19, 0.0]), 1, (0.9, 0.999), 1e-8
+    )
+    assert np.allclose(found, [0.5, 0.0], rtol=1e-6, atol=0), (
+        "one gradient of 1e-8 and eps 1e-8: 1e-8 / (1e-8 + 1e-8) is 0.5, and a gradient of 0 "
+        f"gives 0; yours is {found}. Correct v first, then the root, then add eps"
     )
 
 
@@ -675,6 +744,7 @@ def test_adam_adds_the_weight_decay_to_the_gradient():
         "w 2, g 1, weight decay 0.25: the regularized gradient is 1 + 0.25 * 2 = 1.5, so with "
         f"betas 0.5 and 0.75 m is 0.75 and v 0.5625; yours are {m} and {v}"
     )
+    expect(path[0], [1.94], "then w, 2 - 0.1 * 1.5 / (1.5 + 1),", near=(1e-5, 1e-8))
 
 
 def test_adam_changes_weights_and_moments_but_no_gradient():
@@ -732,6 +802,34 @@ def test_adamw_changes_weights_and_moments_but_no_gradient():
     changes_weights_and_moments_but_no_gradient(AdamW)
 
 
+def test_small_and_large_parameters_are_updated_alike():
+    random = np.random.default_rng(5)
+    shapes = [(3, 4), (130, 129), (2,), (1, 3, 2), ()]
+    starts, *gradients = [[random.normal(size=s) for s in shapes] for _ in range(4)]
+    gradients[1][2] = None
+    options = {"lr": 0.1, "weight_decay": 0.3}
+    path, steps, _ = train_tensors(AdamW, starts, gradients, options)
+    for n, start in enumerate(starts):
+        w, m, v, t = np.array(start), 0.0, 0.0, 0
+        for parts in gradients:
+            g = parts[n]
+            if g is not None:
+                t, m, v = t + 1, 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+                w = w * 0.97 - 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        own = [[parts[n]] for parts in gradients]
+        alone, *_ = train_tensors(AdamW, [start], own, options)
+        assert np.allclose(alone[2][0], w, rtol=1e-8, atol=1e-10), (
+            f"AdamW, 3 steps of one tensor of shape {shapes[n]}: it is off by up to "
+            f"{np.abs(alone[2][0] - w).max():.3g}. If the checks above "
+            "pass: each weight has its own m and v"
+        )
+        assert np.allclose(path[2][n], w, rtol=1e-8, atol=1e-10), (
+            f"AdamW, 3 steps of 5 tensors: the one of shape {shapes[n]} is off by up to "
+            f"{np.abs(path[2][n] - w).max():.3g}, and right when it is alone. `update` may get "
+            "several parameters in one flat array: treat all elements alike"
+        )
+
+
 # %% adamw hidden points=2
 def test_longer_runs_of_adamw():
     yield from longer_runs(AdamW, seed=74)
@@ -765,6 +863,9 @@ def test_all_gradients_are_scaled_by_one_factor():
     assert np.allclose(found[0], [1.34164, 1.78885], atol=1e-4), (
         f"one factor, 5 / 11.18, turns (3, 4) into (1.3416, 1.7889); yours is {found[0]}{cause}"
     )
+    assert np.allclose(found[1], [2.68328, 3.57771], atol=1e-4), (
+        f"(6, 8) becomes (2.6833, 3.5777); yours is {found[1]}"
+    )
     assert list(same) == [True, True], (
         "the gradients should be changed in place, not replaced by new arrays"
     )
@@ -794,11 +895,16 @@ def test_gradients_of_any_shape_count():
     right = math.sqrt(sum(float(x) ** 2 for g in gradients for x in g.ravel()))
     for max_norm in (0.5, 40.0):
         norm, found, _ = clip_gradients(gradients, max_norm)
-        expect(float(norm), right, "the norm", near=1e-9)
+        assert abs(float(norm) / right - 1) < 1e-9, (
+            f"the norm should be {right}, yours is {norm}"
+        )
         for g, x in zip(gradients, found):
-            case = f"norm {right:.2f}, max_norm {max_norm}: the clipped gradient of shape "
-            cause = IN_PLACE if np.array_equal(x, g) and g.any() else ""
-            expect(x, g * max_norm / right, f"{case}{g.shape}", cause, near=2e-5)
+            was, now = [float(np.ravel(y)[0]) if np.size(y) else 0.0 for y in (g, x)]
+            assert np.allclose(x, g * max_norm / right, rtol=2e-5), (
+                f"max_norm {max_norm}, norm {right:.2f}: every gradient is multiplied by "
+                f"{max_norm / right:.3g}. The first element of that of shape {np.shape(g)} was "
+                f"{was:.4g}, yours is now {now:.4g}" + (f": {IN_PLACE}" if now == was else "")
+            )
 
 
 def test_tensors_without_gradient_are_left_out():
@@ -828,7 +934,9 @@ def test_tensors_without_gradient_are_left_out():
 def test_clipping_keeps_dtypes():
     gradients = [np.array([30, 40], "float32"), np.zeros(3, "float32")]
     norm, found, _ = clip_gradients(gradients, 5.0)
+    expect(found[0], [3, 4], "the gradients (30, 40), with max_norm 5,", near=1e-5)
     equal([x.dtype.name for x in found], ["float32"] * 2, "the dtypes of clipped gradients")
+    expect(norm, 50, "the norm of (30, 40)", near=1e-6)
     assert type(norm) is float, f"the norm is a plain float, yours is a {type(norm).__name__}"
     norm, found, _ = clip_gradients([np.zeros(3)], 5.0)
     assert norm == 0 and np.array_equal(found[0], [0, 0, 0]), (
@@ -937,6 +1045,9 @@ def test_get_lr_returns_one_learning_rate_per_group():
             f"base learning rates {base_lrs}, T_max 8: in epoch 4 they are {wanted}, yours "
             f"{[round(lr, 4) for lr in lrs[4]]}{cause}"
         )
+        assert np.shape(last) == (len(base_lrs),) and np.allclose(last, wanted), (
+            f"get_lr() in epoch 4 should return {wanted}, yours returns {last}"
+        )
 
 
 def test_eta_min_is_the_same_for_all_groups():
@@ -951,6 +1062,14 @@ def test_eta_min_is_the_same_for_all_groups():
     )
 
 
+def test_after_t_max_the_cosine_rises_again():
+    lrs, *_ = learning_rates_of(CosineAnnealingLR, [1.0], 13, 4)
+    assert np.allclose(np.ravel(lrs)[4:9], np.ravel(lrs)[4::-1]) and abs(lrs[12][0]) < 1e-12, (
+        "after epoch T_max = 4 the learning rate rises as it fell, and it is 0 again in epoch "
+        f"12; yours are {np.round(np.ravel(lrs), 2).tolist()}"
+    )
+
+
 # %% warmup points=4
 def test_the_warmup_is_linear():
     for warmup in (4, 10):
@@ -958,6 +1077,18 @@ def test_the_warmup_is_linear():
         wanted = [(step + 1) / (warmup + 1) for step in range(warmup)]
         assert np.allclose(found, wanted), (
             f"a warm-up of {warmup} steps has the factors {wanted}; yours are {found}"
+        )
+
+
+def test_the_factor_is_1_at_the_end_of_the_warmup():
+    for warmup, total in [(10, 110), (3, 7), (0, 5)]:
+        found = float(warmup_cosine(warmup, warmup, total))
+        assert abs(found - 1) < 1e-12, (
+            f"warm-up {warmup}, total {total}: in step {warmup} the factor is 1, yours is "
+            f"{found:.6f}. The cosine counts from the end of the warm-up"
+        )
+        assert abs(float(warmup_cosine(total, warmup, total))) < 1e-9, (
+            f"warm-up {warmup}: in step {total} of {total} the factor is 0"
         )
 
 
@@ -983,6 +1114,10 @@ def test_after_the_warmup_the_factor_follows_half_a_cosine():
     found = [float(warmup_cosine(step, 20, 140, 0.2)) for step in steps]
     case = f"warm-up 20, total 140, lowest 0.2: the factors in steps {steps}"
     expect(found, [0.8, 0.6, 0.4, 0.2], case, causes, near=(0, 1e-9))
+    found = [float(warmup_cosine(step, 5, 12)) for step in range(5, 13)]
+    assert found == sorted(found, reverse=True) and abs(found[-1]) < 1e-9, (
+        f"from 1 down to 0, yours are {found}"
+    )
 
 
 def test_after_the_end_the_factor_stays_low():
@@ -1089,6 +1224,7 @@ def test_parameters_that_never_stepped_have_no_entry():
         f"yours has {sorted(state['state'])}. Read optimizer.state, which holds only what "
         "stepped"
     )
+    equal(numbers_of(state), [[0], [1, 2, 3]], "the numbers of all four parameters")
 
 
 def test_a_resumed_run_ends_with_the_same_weights():
@@ -1101,6 +1237,9 @@ def test_a_resumed_run_ends_with_the_same_weights():
             resume, kind, options, [(2, 3), (), (150, 120), (5,)], 9, 5, changed=0.05
         )
         for n, (a, b) in enumerate(zip(one, two)):
+            assert np.all(a != n + 1), (
+                f"{kind.__name__}: 9 steps should change every weight of tensor {n}"
+            )
             assert np.array_equal(a, b), (
                 f"{kind.__name__}, interrupted after 5 of 9 steps and resumed: tensor {n} "
                 f"should end at {a.ravel()[:3]} as without interruption, and ends at "
@@ -1111,9 +1250,17 @@ def test_a_resumed_run_ends_with_the_same_weights():
 
 def test_a_saved_state_does_not_change_later():
     *_, then, now = saved(resume, Adam, {"lr": 0.1}, [(2, 3), (3,)], 6, 2)
-    for n in range(2):
+    for n, shape in enumerate([(2, 3), (3,)]):
+        step = np.asarray(then["state"][n]["step"])
+        assert step.shape == () and step == 2, (
+            f"step of parameter {n}, after two steps, should be 2; yours is {step}"
+        )
         for name in ("exp_avg", "exp_avg_sq", "step"):
             a, b = np.asarray(then["state"][n][name]), np.asarray(now["state"][n][name])
+            assert name == "step" or a.shape == shape and np.all(a != 0), (
+                f"{name} of parameter {n}, after two steps, should have shape {shape} and hold "
+                f"no zeros; yours is {a}"
+            )
             assert np.array_equal(a, b), (
                 f"{name} of parameter {n} was saved as {a}, and after more training the saved "
                 f"state holds {b}: copy the arrays"

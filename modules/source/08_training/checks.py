@@ -134,6 +134,9 @@ def test_the_returned_loss_is_a_float_from_before_the_update():
             "returns one"
         )
         weight -= 0.25 * np.mean(2 * (weight * x - y) * x)
+        assert abs(after[0] - weight) < 1e-5 * abs(weight), (
+            f"the weight should be {weight} after the step, yours is {after}"
+        )
 
 
 def test_gradients_from_before_have_no_effect():
@@ -187,6 +190,9 @@ def test_accuracy_counts_the_rows_that_are_right():
                 case = f"targets may be a Tensor, an array or a list, such as {given}"
                 call = lambda: accuracy(rows, given)
                 value = result_of(call, case, cause, AttributeError)
+                assert isinstance(value, float), (
+                    f"accuracy should return a Python float, yours returns {value!r:.100}"
+                )
                 assert value == right / 5, (
                     f"the largest scores are those of classes [1 0 1 2 1]; with targets "
                     f"{targets}, {right} of 5 are right: {right / 5}, yours is {value}"
@@ -200,7 +206,10 @@ def test_accuracy_takes_the_classes_from_the_last_axis():
     case = "scores of shape (2, 5, 3) and targets of shape (2, 5)"
     call = lambda: accuracy(Tensor(scores), Tensor(targets))
     value = result_of(call, case, "the classes are on the last axis")
-    expect(value, 0.7, f"{case}, 7 of 10 are right: the accuracy", near=(0, 1e-9))
+    assert abs(value - 0.7) < 1e-9, (
+        "scores of shape (2, 5, 3) are 10 predictions among 3 classes; 7 are right: 0.7, yours "
+        f"is {value}. The classes are on the last axis"
+    )
     call = lambda: accuracy(np.array([0.5, 2.0, 1.0]), np.array(1))
     equal(result_of(call, "one row of scores, and its class"), 1.0, "the accuracy of one row")
 
@@ -272,7 +281,11 @@ def test_every_example_has_the_same_weight():
         ({"loss": 2.0, "accuracy": 0.25}, 24),
     ]
     average = average_metrics(results)
+    assert isinstance(average, dict), (
+        f"average_metrics should return a dict, yours returns {average}"
+    )
     for name, wanted in [("loss", (50 + 8 + 48) / 125), ("accuracy", 106 / 125)]:
+        assert name in list(average), f"the results have {name!r}, your averages: {average}"
         assert abs(average[name] - wanted) < 1e-9, (
             f"batches of 100, 1 and 24 examples: the mean {name} is {wanted}, yours is "
             f"{average[name]}. (The mean of the three means is"
@@ -284,7 +297,12 @@ def test_every_example_has_the_same_weight():
     )
 
 
-def test_the_average_of_one_batch():
+def test_averaging_changes_nothing():
+    results = [({"loss": 3.0}, 2), ({"loss": -1.0}, 6)]
+    averages = [average_metrics(results) for _ in range(2)]
+    case = "the averages, twice, of 3.0 (2 examples) and -1.0 (6 examples)"
+    equal(averages, [{"loss": 0.0}] * 2, case)
+    equal(results, [({"loss": 3.0}, 2), ({"loss": -1.0}, 6)], "afterwards, the results")
     case = "the average of one batch"
     one = result_of(lambda: average_metrics([({"loss": 3.0}, 2)]), case)
     equal(one, {"loss": 3.0}, case)
@@ -394,6 +412,7 @@ def test_each_result_is_that_of_its_batch():
     metrics = {"largest": largest, "least": least}
     results = accumulate_gradients(Scale(-2.0), mean_output, batches, metrics)
     assert results is not None, "accumulate_gradients returned None: return the list of results"
+    assert len(results) == 2, f"two batches should give two results, yours gives {results}"
     for one, loss, top, low, count in [
         (results[0], -7.0, -2.0, -12.0, 3),
         (results[1], -7.0, -8.0, -8.0, 1),
@@ -414,9 +433,13 @@ def test_metrics_are_optional_and_each_batch_runs_once():
     model = Scale(1.0)
     batches = [(Tensor([1.0]), Tensor([0.0])), (Tensor([2.0]), Tensor([0.0]))]
     results = accumulate_gradients(model, mean_output, batches)
+    assert results is not None, "accumulate_gradients returned None: return the list of results"
     found = [metrics for metrics, _ in results]
     equal(found, [{"loss": 1.0}, {"loss": 2.0}], "the results, without metrics,")
-    equal(len(model.runs), 2, "the number of forward passes for two batches")
+    assert len(model.runs) == 2 and list(model.runs[0])[1], (
+        "each batch needs one forward pass that records a graph; yours ran "
+        f"{len(model.runs)} times"
+    )
 
 
 def test_each_batch_runs_backward_before_the_next_runs_forward():
@@ -508,6 +531,18 @@ def test_an_exception_inside_is_passed_on_and_modes_are_set_back():
     )
 
 
+def test_blocks_can_be_nested():
+    net = Sequential(Dense(1, 1))
+    with evaluation_mode(net):
+        with evaluation_mode(net):
+            pass
+        inside = net.training
+    assert inside is False and net.training is True, (
+        "after the inner block the model is still in evaluation mode, after the outer one in "
+        f"training mode; yours has training = {inside}, then {net.training}"
+    )
+
+
 # %% patience points=4
 def test_losses_are_counted_from_the_last_improvement():
     for losses, wanted in [
@@ -525,6 +560,8 @@ def test_losses_are_counted_from_the_last_improvement():
         cause = "Compare with the best so far, not with the previous one"
         found = epochs_since_best(list(losses))
         equal(found, wanted, case, cause)
+        kind = np.asarray(found).dtype.kind
+        assert kind in "iu", f"{case} should be an int, yours is {found!r}"
 
 
 def test_an_equal_loss_is_no_improvement():
@@ -651,14 +688,53 @@ def scripted_fit(losses, calls, validation=("validation set",), **options):
     }
 
 
+def fit_and_loop():
+    """The weight and the history after `fit` on three batches, two per step; and the same
+    computed by hand, in NumPy."""
+    random = np.random.default_rng(9)
+    batches = [
+        (random.normal(size=n).astype("float32"), random.normal(size=n).astype("float32"))
+        for n in (4, 2, 3)
+    ]
+    model = Scale(0.5)
+    run = Trainer(model, MomentumSGD(model), squared, accumulate=2, show=False)
+    tensors = [(Tensor(x), Tensor(y)) for x, y in batches]
+    train_epoch, calls = run.train_epoch, []
+
+    def limited(*given, **options):
+        calls.append("train")
+        if len(calls) > 20:
+            raise RuntimeError(
+                f"fit has trained 20 epochs and does not end; complete epochs: {run.epoch}"
+            )
+        return train_epoch(*given, **options)
+
+    run.train_epoch = limited
+    history = run.fit(tensors, 3, tensors[2:])
+    weight, losses, scores = 0.5, [], []
+    for _ in range(3):
+        total = 0.0
+        for group in (batches[:2], batches[2:]):
+            x, y = (np.concatenate(parts) for parts in zip(*group))
+            total += np.sum((weight * x - y) ** 2)
+            weight -= 0.1 * np.mean(2 * (weight * x - y) * x)
+        losses.append(total / 9)
+        scores.append(np.mean((weight * batches[2][0] - batches[2][1]) ** 2))
+    wanted = {"loss": losses, "validation loss": scores, "learning rate": [0.1] * 3}
+    return float(model.weight.data[0]), dict(history or {}), float(weight), wanted
+
+
 # %% fit points=8
 def test_fit_trains_until_so_many_epochs_are_complete():
     got = scripted_fit([], [3], validation=None)
-    case = "the calls of 3 epochs without a validation set"
-    equal(got["log"], ["train", "end_epoch"] * 3, case)
+    assert got["log"] == ["train", "end_epoch"] * 3, (
+        "3 epochs without a validation set should call train_epoch and end_epoch in turn, "
+        f"three times; yours calls {got['log']}"
+    )
     assert got["history"] is not None, "fit returned None: return self.history"
-    wanted = {"loss": [10.0, 9.0, 8.0], "learning rate": [0.1] * 3}
-    equal(got["history"], wanted, "the history of epochs with the losses 10, 9 and 8")
+    assert got["history"] == {"loss": [10.0, 9.0, 8.0], "learning rate": [0.1] * 3}, (
+        f"the epochs had the losses 10, 9 and 8, but your history is {got['history']}"
+    )
     got = scripted_fit([], [2, 5], validation=None)
     assert got["epoch"] == 5, (
         f"fit(..., 2), then fit(..., 5), should end with 5 complete epochs, including "
@@ -680,6 +756,7 @@ def test_metrics_of_the_validation_set_are_in_the_history():
         "before end_epoch, which puts the metrics into the history"
     )
     history = got["history"]
+    assert history is not None, "fit returned None: return self.history"
     names = ["learning rate", "loss", "validation accuracy", "validation loss"]
     cause = "The metrics of `evaluate` get the prefix 'validation '"
     equal(sorted(history), names, "the names in the history", cause)
@@ -717,8 +794,6 @@ def test_the_weights_of_the_best_epoch_are_loaded_at_the_end():
         ([3.0, 2.0, 2.5], 5, 0.0, 2),
         ([1.0, 0.95, 0.9], 9, 0.2, 1),
         ([3.0, 2.0, 1.0], 2, 0.0, 3),
-        ([math.nan, math.nan], 5, 0.0, 2),
-        ([1.0, 2.0, 3.0], None, 0.0, 3),
     ]:
         got = scripted_fit(losses, [len(losses)], patience=patience, min_delta=delta)
         assert got["weight"] == best, (
@@ -738,6 +813,16 @@ def test_the_weights_of_the_best_epoch_are_loaded_at_the_end():
         "validation losses 3, 4, 5, 6: each epoch should start from the weights of the "
         f"previous one; your calls include {late}. Load the best weights after the loop"
     )
+    got = scripted_fit([math.nan, math.nan], [2], patience=5)
+    assert got["weight"] == 2, (
+        "validation losses of nan are no improvement, so there are no best weights: the model "
+        f"should keep those of epoch 2, yours has those of epoch {got['weight']:.0f}"
+    )
+    got = scripted_fit([1.0, 2.0, 3.0], [3])
+    assert got["weight"] == 3, (
+        "without patience, the model should keep the weights of the last epoch, 3; yours has "
+        f"those of epoch {got['weight']:.0f}"
+    )
 
 
 def test_a_checkpoint_is_saved_after_each_epoch():
@@ -756,6 +841,20 @@ def test_a_checkpoint_is_saved_after_each_epoch():
     assert not [entry for entry in got["log"] if entry.startswith("save")], (
         f"without checkpoint= nothing should be saved; yours calls {got['log']}"
     )
+
+
+def test_fit_does_what_the_loop_by_hand_does():
+    weight, history, wanted_weight, wanted = fit_and_loop()
+    assert abs(weight - wanted_weight) < 1e-5, (
+        f"3 epochs of 2 steps by hand lead to the weight {wanted_weight:.5f}, your fit to "
+        f"{weight:.5f}"
+    )
+    for name in wanted:
+        assert name in history, f"the history should have {name!r}, yours has {list(history)}"
+        assert np.allclose(history[name], wanted[name], rtol=1e-4), (
+            f"the {name} by hand is {shown(wanted[name], 4)}, in your history "
+            f"{shown(history[name], 4)}"
+        )
 
 
 # %% fit hidden points=1
@@ -857,6 +956,10 @@ def test_rates_grow_by_the_same_factor():
     cause = "Multiply by the same factor in each step. If you add the same number in each "
     cause += "step, nearly all rates are large"
     expect(rates, wanted, case, cause, near=(1e-9, 0))
+    assert all(isinstance(x, float) for x in [*rates, *losses]), (
+        f"rates and losses should be floats, yours are {type(rates[0]).__name__} and "
+        f"{type(losses[0]).__name__}"
+    )
 
 
 def test_each_step_is_taken_with_its_rate():
@@ -890,6 +993,10 @@ def test_the_range_test_stops_when_the_loss_diverges():
     assert len(rates) == len(losses) == len(used), (
         f"{len(used)} steps were taken, so return {len(used)} rates and {len(used)} losses; "
         f"yours returns {len(rates)} rates and {len(losses)} losses"
+    )
+    assert len(losses) < 60, (
+        f"the loss went from {losses[0]} down to {min(losses):.3g} and then up to "
+        f"{losses[-1]:.3g}, and your test did not stop"
     )
     below = [loss <= 4 * min(losses[: n + 1]) for n, loss in enumerate(losses)]
     assert all(below[:-1]) and not below[-1], (
@@ -947,6 +1054,11 @@ def test_finite_outputs_give_none():
         [("ids", [np.array([3, 1])], {}, good), ("sum", [good, good], {}, np.float32(4.0))],
     ):
         equal(find_nonfinite(layers), None, "the answer when every output is finite")
+    layers = [("0", [good], {}, good), ("1", [good], {}, np.array([math.nan]))]
+    location = find_nonfinite(layers)
+    assert location is not None and location[0] == "1", (
+        f"the output of layer '1' is nan, and the answer should name it; yours is {location}"
+    )
 
 
 def test_the_first_layer_is_named():
@@ -965,6 +1077,7 @@ def test_the_first_layer_is_named():
     assert location[0] == "1 log", (
         f"the first output that is not finite is that of '1 log', yours is {location[0]!r}"
     )
+    is_at(location, ("1 log", "output"), "its input is finite and it has no parameters")
 
 
 def test_the_cause_is_named():
@@ -1102,8 +1215,15 @@ def snapshot_before_three_steps(live):
     return views
 
 
-def snapshot_of_a_run():
-    return taken(Run())
+def moments_of(optimizer):
+    """{name: number} of what Adam has recorded for the only weight."""
+    return {name: float(np.sum(x)) for name, x in optimizer["state"][0].items()}
+
+
+def snapshot_and_state():
+    """A snapshot, and what optimizer.state_dict() returns."""
+    run = Run()
+    return taken(run), run.optimizer.state_dict()
 
 
 def resumed_run(schedule, dropouts):
@@ -1143,6 +1263,7 @@ NAMES = [
 
 def test_a_snapshot_has_all_eleven_entries():
     state = snapshot(Run(weight=7.0, dropouts=0))
+    assert isinstance(state, dict), f"a snapshot should be a dict, yours is {state!r:.100}"
     for name in NAMES:
         assert name in state, (
             f"{name!r} is missing: a run that continues from your snapshot would end with "
@@ -1159,12 +1280,17 @@ def test_a_snapshot_has_all_eleven_entries():
         ("schedule", {"steps": 2}),
     ]:
         assert state[name] == wanted, f"{name} should be {wanted}, yours is {state[name]}"
-    for name, key, wanted in [("model", "0.weight", [6.85]), ("best_weights", "0.weight", [8])]:
-        expect(state[name][key], wanted, f"{key!r} of {name}", near=(0, 1e-5))
+    for name, key, wanted in [("model", "0.weight", 6.85), ("best_weights", "0.weight", 8)]:
+        assert isinstance(state[name], dict) and key in state[name], (
+            f"{name} should be a dict with {key!r}, yours is {state[name]!r:.100}"
+        )
+        assert np.allclose(state[name][key], wanted, atol=1e-5), (
+            f"{key!r} of {name} should be {wanted}, yours is {state[name][key]}"
+        )
 
 
 def test_a_snapshot_has_the_optimizers_moments():
-    state = snapshot_of_a_run()
+    state, wanted = snapshot_and_state()
     optimizer = state.get("optimizer")
     assert isinstance(optimizer, dict) and sorted(optimizer) == ["param_groups", "state"], (
         "the entry optimizer should be what run.optimizer.state_dict() returns: a dict with "
@@ -1174,6 +1300,11 @@ def test_a_snapshot_has_the_optimizers_moments():
         "Adam has taken 2 steps, and its moments and step count are missing in your snapshot: "
         f"state is {optimizer['state']}. Keep all of run.optimizer.state_dict()"
     )
+    got, right = moments_of(optimizer), moments_of(wanted)
+    assert got == right, (
+        f"Adam has taken 2 steps, its step count and moments are {right}; your snapshot has "
+        f"{got}"
+    )
 
 
 def test_a_run_may_have_no_schedule():
@@ -1182,7 +1313,10 @@ def test_a_run_may_have_no_schedule():
     )
     case += "should then be None"
     state = result_of(lambda: snapshot(Run(schedule=False)), case, kind=AttributeError)
-    equal(state["schedule"], None, "the entry schedule, where `run.schedule` is None,")
+    assert isinstance(state, dict) and "schedule" in state and state["schedule"] is None, (
+        "`run.schedule` is None in this run: the entry schedule should be None, yours is "
+        f"{state if not isinstance(state, dict) else state.get('schedule', 'missing')}"
+    )
 
 
 def test_a_snapshot_has_the_random_states():
@@ -1219,7 +1353,11 @@ def test_a_resumed_run_takes_the_same_steps_bit_for_bit():
             f"the next weights of the run were {list(first[0])}. A second run, restored from "
             f"your snapshot, should have the same ones, but has {list(second[0])}"
         )
-        case = "what the layers' shared generator draws, after restoring your snapshot"
-        equal(second[1], first[1], case)
-        case = "three steps after the snapshot, epoch, epoch_step and the lengths of results "
-        equal(list(counts), [5, 15, 5, 5], f"{case}and history")
+        assert first[1] == second[1], (
+            "after restoring your snapshot, the layers' shared generator drew other numbers: "
+            f"{second[1]} instead of {first[1]}"
+        )
+        assert list(counts) == [5, 15, 5, 5], (
+            "three steps after the snapshot, epoch, epoch_step and the lengths of results and "
+            f"history should be [5, 15, 5, 5]; yours are {list(counts)}"
+        )

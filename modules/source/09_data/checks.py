@@ -44,6 +44,12 @@ def follows_manual_seed(draw, case):
     )
 
 
+def lengths_of_batches(count, size, drop):
+    """The lengths of the batches that `count` examples make."""
+    rest = [] if drop or count % size == 0 else [count % size]
+    return [size] * (count // size) + rest
+
+
 def channel_by_channel(images):
     """Mean and population deviation of each channel, one number at a time."""
     means, stds = [], []
@@ -179,6 +185,11 @@ def test_the_examples_are_shuffled():
         f"the first part is in the order of the file, {found[:8]} ...: a sorted file would "
         "stay sorted. Permute the indices"
     )
+    late = sum(example >= 150 for example in found)
+    assert 25 <= late <= 50, (
+        f"the first part should have about 37 of the last 50 examples, yours has {late}: cut a "
+        "permutation of all indices"
+    )
 
 
 def test_proportions_are_rounded_without_losing_examples():
@@ -195,6 +206,9 @@ def test_proportions_are_rounded_without_losing_examples():
             f"{case} {proportions} should give parts of {wanted} examples, yours have "
             f"{lengths}: use the `lengths` that split_lengths returned"
         )
+        if count <= 100:  # read few examples: each takes its time in grading
+            examples = set(sum(numbers_in(parts), []))
+            assert len(examples) == count, f"{case} {proportions}: some examples are in no part"
 
 
 def test_the_seed_decides_the_split():
@@ -243,6 +257,10 @@ def test_the_same_fraction_of_each_class_is_held_out():
     labels = np.array([3] * 50 + [8] * 10 + [-1] * 120)[np.argsort(np.arange(180) * 77 % 180)]
     for fraction, wanted in [(0.1, {3: 5, 8: 1, -1: 12}), (0.4, {3: 20, 8: 4, -1: 48})]:
         parts = stratified_split(labels, fraction, rng=1)
+        assert isinstance(parts, (tuple, list)) and len(parts) == 2, (
+            "stratified_split should return two arrays of indices, (kept, held_out); yours "
+            f"returns {parts!r:.200}"
+        )
         for name, part in zip(("kept", "held_out"), parts):
             is_index_array(part, f"`{name}`")
         kept, held_out = parts
@@ -253,6 +271,7 @@ def test_the_same_fraction_of_each_class_is_held_out():
                 f"should be held out, which is {count}; yours holds out {number}. Draw from "
                 "each class separately, and round to the nearest integer"
             )
+        equal(len(kept), 180 - sum(wanted.values()), "the number of examples that are kept")
 
 
 def test_each_example_is_in_one_of_the_two_parts():
@@ -344,10 +363,12 @@ def test_shuffled_indices_are_a_permutation():
             "use permutation"
         )
         expect(np.sort(np.asarray(order)), range(count), f"{count} indices, sorted,", cause)
-    for shuffle in (True, np.True_):
-        order = np.asarray(epoch_indices(23, shuffle=shuffle, rng=4)).tolist()
-        case = f"with shuffle={shuffle!r} the order should be random, yours is 0, 1, 2, ..."
-        assert order != list(range(23)), case
+    order = np.asarray(epoch_indices(23, shuffle=np.True_, rng=4)).tolist()
+    assert order != list(range(23)), "with np.True_, NumPy's truth value, nothing is shuffled"
+    order = np.asarray(epoch_indices(23, shuffle=True, rng=4)).tolist()
+    assert order != list(range(23)), (
+        "with shuffle=True the order should be random, yours is 0, 1, 2, ..."
+    )
 
 
 def test_every_epoch_has_its_own_order():
@@ -395,8 +416,8 @@ def test_no_example_is_left_out():
             f"{count - len(seen)} example(s) are never used: the last batch may be shorter, "
             "but not missing"
         )
-        wanted = [order[k : k + size].tolist() for k in range(0, count, size)]
-        equal(pieces, wanted, case)
+        lengths = [len(piece) for piece in pieces]
+        equal(lengths, lengths_of_batches(count, size, False), f"{case}: the lengths")
 
 
 def test_the_last_batch_is_dropped_only_when_asked_and_not_full():
@@ -469,6 +490,10 @@ def test_dtypes_are_kept():
 
 def test_examples_that_are_arrays_become_one_tensor():
     batch = collate([np.array([1, 2, 4], "float32"), np.array([0, 5, 1], "float32")])
+    assert isinstance(batch, Tensor), (
+        "examples that are arrays should become one Tensor, not a tuple; yours is "
+        f"{batch!r:.100}"
+    )
     expect(batch.data, [[1, 2, 4], [0, 5, 1]], "the batch of [1, 2, 4] and [0, 5, 1]")
     batch = collate([(np.ones(3, "float32"),)])
     (part,) = members(batch, 1, "one example, a tuple of one array: a tuple of one Tensor")
@@ -589,9 +614,15 @@ def test_an_epoch_has_every_example_in_batches():
         case = "7 images of shape (3, 2) in batches of 3, 3 and 1: the shapes"
         equal([x.shape for x, _ in epoch], [(3, 3, 2), (3, 3, 2), (1, 3, 2)], case)
         for k, (x, y) in enumerate(epoch):
+            assert isinstance(x, Tensor), (
+                f"a batch should contain Tensors, yours contains {x!r:.100}"
+            )
             rows = slice(3 * k, 3 * k + 3)
             expect(x.data, pictures[rows], f"the images of batch {k}", dtype="float32")
             expect(y.data, labels[rows], f"the labels of batch {k}")
+    wanted = [([0.0, 1.0], [0, 10]), ([2.0, 3.0], [20, 30]), ([4.0], [40])]
+    epoch = columns(DataLoader(RecordedDataset(5), 2))
+    equal(epoch, wanted, "five pairs (i, 10 i) in batches of 2")
 
 
 def test_a_batch_is_fetched_when_it_is_asked_for():
@@ -702,6 +733,9 @@ def test_every_channel_has_its_own_statistics():
     images = images * [[[1]], [[20]], [[0.1]]] + [[[5]], [[-3]], [[100]]]
     for given in (images.astype("float32"), images):
         both = channel_statistics(given)
+        assert isinstance(both, (tuple, list)) and len(both) == 2, (
+            f"channel_statistics should return (mean, std), yours returns {both!r:.200}"
+        )
         mean, std = [np.asarray(part) for part in both]
         assert mean.shape == std.shape == (3, 1, 1), (
             "images (7, 3, 4, 5) have 3 channels: mean and std of shape (3, 1, 1), yours "
@@ -743,11 +777,13 @@ def test_sums_are_accumulated_in_float64():
         ("uint8 images", images, (1e-6, 1e-8)),
         ("many float32 numbers around 4098", far.reshape(20000, 2, 3), (1e-5, 0)),
     ]:
+        before = given.copy()
         mean, std = [np.asarray(part).ravel() for part in channel_statistics(given)]
         means, stds = channel_by_channel(given)
         cause = "accumulate in float64: float32 sums of many numbers lose the last digits"
         expect(mean, means, f"the mean of {name}", cause, near=(1e-6, near[1]))
         expect(std, stds, f"the std of {name}", cause, near=near)
+        expect(given, before, f"after channel_statistics, its input, {name},")
 
 
 # %% channel-statistics polish points=0
@@ -755,7 +791,8 @@ def test_sums_are_accumulated_in_float64():
 
 def test_a_constant_channel_is_found_in_spite_of_rounding():
     rows = np.full((6, 1), 0.7)
-    _, std = channel_statistics(rows)
+    mean, std = channel_statistics(rows)
+    expect(np.ravel(mean), [0.7], "the mean of six rows of 0.7", near=1e-6)
     found = float(np.ravel(std)[0])
     cause = (
         ". Rounding makes it 1.1e-16, not 0: compare the largest value with the smallest"
@@ -810,11 +847,14 @@ def test_an_image_may_be_shifted_out_completely():
         expect(shift(image, down, right), moved(image, down, right), case, dtype="uint8")
 
 
-def test_all_channels_are_shifted_into_a_new_array():
+def test_all_channels_are_shifted_and_the_input_is_unchanged():
     image = np.arange(1, 61, dtype="float64").reshape(2, 3, 2, 5)
-    expect(shift(image, -1, 2), moved(image, -1, 2), "all images and channels, shifted alike,")
+    before = image.copy()
+    wanted, case = moved(before, -1, 2), "all images and channels, shifted alike,"
+    expect(shift(image, -1, 2), wanted, case)
+    expect(image, before, "after shift, the input image", "make a new array")
     for by in [(0, 0), (1, 0)]:
-        assert np.array_equal(shift_then_write(image.copy(), *by), image), (
+        assert np.array_equal(shift_then_write(before.copy(), *by), before), (
             f"shifted by {by}, then 99 written into the result: the input image "
             "changed. Return a new array, not a view"
         )
@@ -850,9 +890,12 @@ def flips_with_draws_between(drawn):
 
 
 def flip_then_write(image):
-    """`image`, after 99 was written into a certain flip of it."""
-    RandomHorizontalFlip(1.0, rng=0)(image)[..., 0, 0] = 99
-    return image
+    """A certain flip of `image`, into which 99 is then written; returns the flip as it was, and
+    `image`."""
+    flipped = RandomHorizontalFlip(1.0, rng=0)(image)
+    before = flipped.copy()
+    flipped[..., 0, 0] = 99
+    return before, image
 
 
 # %% flip points=4
@@ -861,6 +904,7 @@ def test_left_and_right_change_places():
         image = np.arange(math.prod(shape), dtype="float32").reshape(shape)
         wanted = np.stack([image[..., -1 - j] for j in range(shape[-1])], axis=-1)
         result = np.asarray(RandomHorizontalFlip(1.0, rng=1)(image))
+        equal(result.shape, shape, f"the shape of a flipped image of shape {shape}")
         assert np.array_equal(result, wanted), (
             f"an image of shape {shape}\n{image}\nflipped is\n{wanted}\nyours is\n{result}. The"
             " width is the last axis: any other turns it upside down, or swaps its channels"
@@ -883,6 +927,9 @@ def test_the_flip_draws_from_its_own_generator():
     assert first != other, (
         "seeds 7 and 8 gave the same flips: draw from self.rng, and do not seed anew"
     )
+    assert len(set(first)) == 2, (
+        "with p=0.5 some of 60 images should be flipped and some not; yours are all alike"
+    )
     assert flips_with_draws_between(0) == flips_with_draws_between(5), (
         "numbers drawn elsewhere changed the flips: draw from self.rng"
     )
@@ -890,8 +937,10 @@ def test_the_flip_draws_from_its_own_generator():
 
 def test_the_input_image_is_not_changed():
     image = np.arange(12, dtype="float32").reshape(2, 3, 2)
+    flipped, after = flip_then_write(image.copy())
+    expect(flipped, image[..., ::-1], f"the flip of {image.tolist()}")
     case = "the input image, after its flipped image was written into,"
-    expect(flip_then_write(image.copy()), image, case, "Make a copy")
+    expect(after, image, case, "Make a copy")
 
 
 # %% flip hidden points=1
@@ -944,6 +993,7 @@ def test_labels_of_small_integer_dtypes():
     ]:
         result = one_hot(np.array(labels, dtype), classes)
         case = f"{dtype} labels {labels} of {classes} classes:"
+        equal(result.shape, (len(labels), classes), f"{case} the shape")
         columns = [np.flatnonzero(row).tolist() for row in result.data]
         cause = f"Does an integer overflow in {dtype}?"
         equal(columns, [[label] for label in labels], f"{case} the columns of the ones", cause)
@@ -965,10 +1015,12 @@ def read_back(data):
 
 # %% learner-side
 def written_into(data):
-    """The array of parse_idx(data), with 9 in its last element."""
+    """Whether the array of parse_idx(data) has the machine's byte order, and the array with 9
+    in its last element."""
     array = parse_idx(data)
+    is_native = array.dtype.isnative
     array[..., -1] = 9
-    return array
+    return is_native, array
 
 
 # %% parse-idx points=4
@@ -1022,7 +1074,8 @@ def test_the_array_can_be_written_to():
     for kind, dtype in [(12, ">i4"), (8, "u1")]:
         call = lambda: written_into(idx_bytes(kind, np.array([[1, 2]], dtype)))
         cause = "np.frombuffer returns a read-only view of the bytes, make a copy"
-        array = result_of(call, "the array, an ordinary one", cause, ValueError)
+        is_native, array = result_of(call, "the array, an ordinary one", cause, ValueError)
+        assert is_native, "the numbers should be in the machine's byte order: astype"
         expect(array, [[1, 9]], "[[1, 2]] with 9 written into its last element")
 
 
@@ -1192,6 +1245,8 @@ def test_the_same_items_come_in_the_same_order():
 def test_no_more_items_are_prepared_than_allowed():
     for count, ahead in [(50, 1), (50, 4)]:
         got, most, _, _, where, _ = iterate_prefetched(count, ahead, count)
+        equal(got, list(range(count)), f"the items, with {ahead} ahead,")
+        equal(where, ["prefetch"], "the thread in which the items are made")
         assert most <= ahead + 1, (
             f"with {ahead} ahead, at most {ahead} items wait and one is in preparation; yours "
             f"had {most}: yield each item when it comes, do not collect them in a list"
@@ -1209,6 +1264,7 @@ def test_an_error_is_raised_after_the_items_before_it():
             "the same exception object should be raised, not a copy: it holds the traceback"
         )
         equal(got, list(range(count)), "the items before the error")
+        equal(where, ["prefetch"] * (count > 0), "the thread in which the items are made")
         assert left == 0, "after the error the thread still runs: close the queue in `finally`"
 
 
@@ -1217,9 +1273,14 @@ def test_leaving_the_loop_ends_the_thread():
     equal([*prefetch([None, 0, "", 5])], [None, 0, "", 5], case, cause)
     for used in (1, 3):
         got, _, _, made, where, left = iterate_prefetched(1000, 2, used)
+        equal(got, list(range(used)), "the first items")
+        equal(where, ["prefetch"], "the thread in which the items are made")
         assert left == 0, (
             f"the loop was left after {used} items, and the thread still waits: `yield` did "
             "not return. Only a `finally` runs then; close the queue there"
+        )
+        assert len(made) <= used + 5, (
+            f"the loop was left after {used} items, but the thread prepared {len(made)} of 1000"
         )
         assert made[-1] == "closed", "the source was not closed: an open file would stay open"
 

@@ -80,6 +80,16 @@ def close(found, wanted, case, cause="", near=1e-6, tensor=False):
     expect(found, wanted, case, cause, near)
 
 
+def changes_nothing(call, arrays, case):
+    """What `call` returns, which must not change the arrays."""
+    before = [array.copy() for array in arrays]
+    out = result_of(call, case)
+    assert all(np.array_equal(*both) for both in zip(arrays, before)), (
+        f"{case} changed its arguments, and other code still uses these arrays"
+    )
+    return out
+
+
 def expect_gradients(call, arrays, case):
     """Assert that the gradients of call(*Variables) agree with central differences along a
     random direction of each input."""
@@ -585,6 +595,26 @@ def test_position_0_changes_nothing_and_lengths_stay():
     found = result_of(lambda: rope(Tensor(x), np.arange(5)), case)
     cause = "Pairs are neighbours, (x0, x1), (x2, x3), in x and in the result"
     close(found, rotated(x, np.arange(5)), case, cause, tensor=True)
+    values = np.asarray(found.data)
+    close(values[..., 0, :], x[..., 0, :], "position 0, which rotates by nothing,")
+    lengths = (values**2).sum(-1)
+    close(lengths, (x**2).sum(-1), "a rotation keeps lengths: the squared lengths")
+
+
+def test_scores_depend_on_the_distance_alone():
+    q, k = normal(112, 1, 6), normal(113, 1, 6)
+    scores = {}
+    for i, j in [(5, 3), (105, 103), (2, 0)]:
+        a, b = (rope(Tensor(x), np.array([p])).data for x, p in ((q, i), (k, j)))
+        scores[i, j] = float((np.asarray(a) * np.asarray(b)).sum())
+    values = [*scores.values()]
+    assert np.allclose(values, values[0]), (
+        f"the scores of one query and one key, two positions apart, should be equal: {scores}"
+    )
+    a, b = (rope(Tensor(x), np.array([p])).data for x, p in ((q, 3), (k, 5)))
+    assert abs(float((np.asarray(a) * np.asarray(b)).sum()) - values[0]) > 1e-3, (
+        "the score does not change with the distance: does your rope use the positions?"
+    )
 
 
 def test_the_base_sets_the_speeds():
@@ -631,6 +661,12 @@ def test_each_head_has_a_part_of_every_position():
     close(found, heads_of(x, 2), "the 2 heads", tensor=True)
 
 
+def test_a_batch_of_three_heads():
+    x = normal(51, 2, 5, 12)
+    case = "x of shape (2, 5, 12) with 3 heads"
+    expect(result_of(lambda: split_heads(Tensor(x), 3), case), heads_of(x, 3), case)
+
+
 def test_merging_is_the_inverse_of_splitting():
     x, case = normal(52, 2, 4, 6), "merging 3 heads of x (2, 4, 6): the result"
     found = result_of(lambda: merge_heads(Tensor(heads_of(x, 3))), case)
@@ -639,8 +675,13 @@ def test_merging_is_the_inverse_of_splitting():
 
 
 def test_heads_propagate_gradients():
-    for call, shape in [(lambda x: split_heads(x, 2), (2, 3, 6)), (merge_heads, (2, 3, 4, 5))]:
-        expect_gradients(call, [normal(53, *shape)], "heads")
+    for call, shape, wanted in [
+        (lambda x: split_heads(x, 2), (2, 3, 4), (2, 2, 3, 2)),
+        (merge_heads, (2, 3, 4, 5), (2, 4, 15)),
+    ]:
+        x = normal(53, *shape)
+        equal(np.shape(call(Tensor(x))), wanted, f"from {shape}, the shape")
+        expect_gradients(call, [x], "heads")
 
 
 # %% heads hidden points=1
@@ -657,7 +698,7 @@ def test_weights_of_the_last_queries():
     cause = "The softmax is over the keys, the last axis"
     for causal in (False, True):
         case = f"weights_forward of q (2, 3, 4) and k (2, 5, 4), causal={causal}: the weights"
-        found = result_of(lambda: weights_forward(q, k, causal), case)
+        found = changes_nothing(lambda: weights_forward(q, k, causal), [q, k], case)
         scores, allowed = np.einsum("bid,bjd->bij", q, k) / 2, lower(3, 5) if causal else True
         wanted = weights_by_loops(scores, allowed)
         sums = np.asarray(found).sum(-1)
@@ -751,8 +792,9 @@ def test_softmax_rule_by_hand():
 
 def test_gradients_of_scores_sum_to_0():
     weights, g = weights_by_loops(normal(71, 2, 3, 4), True), normal(72, 2, 3, 4)
-    found = np.asarray(result_of(lambda: softmax_rule(g, weights), "softmax_rule"))
-    equal(found.shape, g.shape, "the shape of softmax_rule")
+    call, case = lambda: softmax_rule(g, weights), "softmax_rule"
+    found = np.asarray(changes_nothing(call, [g, weights], case))
+    equal(found.shape, g.shape, f"the shape of {case}")
     sums, cause, product = found.sum(axis=-1), "", g * weights
     if any(
         alike(found, product - weights * product.sum(n, keepdims=True), 1e-6, 1e-6)
@@ -955,6 +997,22 @@ def test_padding_is_hidden():
     equal(found, wanted, "padding_mask([3, 1, 2], 3)", "row b is the mask of sequence b")
 
 
+def test_each_sequence_has_its_own_mask_for_all_heads():
+    scores = normal(89, 2, 3, 4, 5)
+    mask = np.asarray(padding_mask(np.array([2, 5]), 5))
+    wanted = scores.copy()
+    wanted[0, :, :, 2:] = -np.inf
+    assert mask.shape == (2, 1, 1, 5), (
+        "the mask of 2 sequences with 5 keys should have shape (2, 1, 1, 5), to broadcast to "
+        f"scores of shape (2, 3, 4, 5), yours has {mask.shape}"
+    )
+    found = np.where(mask, scores, -np.inf)
+    assert np.array_equal(found, wanted), (
+        "the mask of sequence 0 should hide its keys 2, 3 and 4 in all three heads, and "
+        "nothing in sequence 1"
+    )
+
+
 # %% padding hidden points=1
 def test_other_lengths():
     lengths = np.random.default_rng(90).integers(0, 8, 9)
@@ -1010,9 +1068,10 @@ def test_large_scores_in_chunks():
         found = chunked_attention(q, np.array([[1.0], [0.0]]), values, 1)
     case = "the result of two queries, one with scores of 0 and one with a score of 2000,"
     close(found, [[2], [1]], case, "each query has its own running maximum")
-    x = Variable(np.ones((3, 2)))
+    x, before = Variable(np.ones((3, 2))), np.ones((3, 2))
     found = chunked_attention(x, x, x, 2)
     assert not found.requires_grad, "chunked_attention should record nothing: use the arrays"
+    expect(x.data, before, "after chunked_attention, the input")
 
 
 def test_chunks_need_no_array_of_all_queries_and_keys():

@@ -424,7 +424,7 @@ weights *= 0
 scores *= 1 / math.sqrt(q.shape[-1])
 
 # %% rule mistake g-changed-by-softmax-rule: Multiplies g in place.
-#> softmax_rule changes its argument
+#> softmax_rule changed its arguments
 #- out = weights * g
 out = g
 out *= weights
@@ -692,7 +692,7 @@ highest = np.full(q[..., :1].shape, -1e30)
 before, highest = highest, np.zeros_like(highest)
 
 # %% chunked mistake chunks-scale-in-place: Divides the caller's queries in place.
-#> chunked_attention changes its argument
+#> after chunked_attention, the input should be
 #- q = q / math.sqrt(q.shape[-1])
 q /= math.sqrt(q.shape[-1])
 
