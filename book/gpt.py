@@ -14,7 +14,7 @@ LADDER = {  # what the milestone of integers prints before the bytes: (page, nam
     r"The dense network.*?32 bits": ("milestones/03_1989_digits_mlp", "A network reads digits"),
     r"The convolutional network.*?32 bits": (
         "milestones/04_1998_digits_cnn",
-        "One with convolutions",
+        "A convolutional network",
     ),
     r"The GPT: [\d,]+ weights,": ("milestones/05_2018_gpt", "A GPT writes"),
     r"rounding, 8 bits": (INTEGERS, "The GPT, in 8 bits"),
@@ -55,8 +55,8 @@ def ladder(printed: str) -> str:
         for (page, name), size in zip(LADDER.values(), sizes, strict=True)
     )
     return (
-        f'<figure class="ladder"><ol>{rows}</ol>\n<figcaption>Models that you make, and what each '
-        "stores. Quantization makes the GPT small again.</figcaption></figure>"
+        f'<figure class="ladder"><ol>{rows}</ol>\n<figcaption>Models that you train, and the size '
+        "of each. With fewer bits per weight, the GPT is smaller.</figcaption></figure>"
     )
 
 

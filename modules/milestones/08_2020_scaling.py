@@ -15,18 +15,18 @@ better. The program trains four widths, twice each, and fits
 
 E is the irreducible part, which no width removes. It contains what nobody could predict in the
 text, and also what one block, 64 tokens of context and 1,000 steps cannot learn. From this law
-the program predicts a larger GPT. It prints and draws the prediction and its interval, and
+the program predicts the score of a larger GPT. It prints and draws it with its interval, and
 then it trains the GPT. A second law, which says how the score depends on the amount of text, is
 fitted to small parts of the text and predicts the score for the whole text.
 
-Training costs about 6 FLOPs per weight and token. With a fixed number of FLOPs, a wider GPT can
-take fewer steps: which width is best? Kaplan and others let the weights grow much faster than
-the text. In 2022, Hoffmann and others found that both should grow alike, to about 20 tokens per
-weight. The program trains all widths with one budget, and prints which was the best.
+Training costs about 6 FLOPs per weight and token, so with a fixed number of FLOPs a wider GPT
+takes fewer steps. Which width is best? Kaplan and others let the weights grow much faster than
+the text. In 2022, Hoffmann and others found that both should grow in proportion, with about 20
+tokens per weight. The program gives each width the FLOPs of width 32, and prints the best.
 
 A scaling law can be misleading for four reasons. Each width needs its own learning rate: with
 the same one for all, the law would describe the learning rate. Here it is proportional to 1 /
-width. All models take the same number of steps, and this may be enough only for the small
+width. All models of a law take the same number of steps, perhaps enough only for the small
 ones. A small part of the text is repeated many times, so the model begins to memorize it.
 Finally, a law that holds for small models may fail for larger ones, and the interval does not
 include this risk.
@@ -82,7 +82,7 @@ def count(settings):
 
 
 def with_budget(width):
-    """The settings of a GPT of this width that takes the FLOPs of BUDGET."""
+    """The settings of a GPT of this width, trained with the FLOPs of width BUDGET."""
     chosen, ratio = settings(width), count(settings(BUDGET)) / count(settings(width))
     return replace(chosen, steps=max(1, round(chosen.steps * ratio)))
 
@@ -173,7 +173,7 @@ def spend(trials, budgets):
 
     budgets  {width: Settings}
     """
-    print(f"\nThe FLOPs of width {BUDGET} for each width:", flush=True)
+    print(f"\nEach width, with the FLOPs of width {BUDGET}:", flush=True)
     bits = {}
     for width, chosen in budgets.items():
         weights, bits[width] = trials.measure(width, chosen=chosen)
@@ -182,7 +182,7 @@ def spend(trials, budgets):
     best = min(bits, key=bits.get)
     said = f"Width {best} is the best for these FLOPs."
     if best not in (min(bits), max(bits)):
-        said += " Narrower GPTs have too few weights for them, wider ones too few steps."
+        said += " Narrower GPTs have too few weights, wider ones take too few steps."
     print(said, flush=True)
 
 

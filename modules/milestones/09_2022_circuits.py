@@ -9,9 +9,9 @@ form together, in a short phase of the training.
 Here, attention-only networks learn to continue random tokens that repeat. The program trains
 three of them with two layers, from different seeds, and one with a single layer, which cannot
 form the circuit. Activation patching shows which vectors are enough for the right answer:
-a vector from a run with this answer is put into a run with a wrong one, at one place after the
-other. Then the program trains two layers with a higher learning rate, which reach the same loss
-by another circuit. Which one? That is the question interpretability-which-circuit of lesson 18.
+one vector at a time is copied from a run with this answer into a run with a wrong one. Then the
+program trains two layers with a higher learning rate, which reach nearly the same loss by
+another circuit. Which one? The question interpretability-which-circuit of lesson 18 asks it.
 """
 
 # /// milestone
@@ -135,7 +135,7 @@ def run(seed=0):
     loss, score = measure(other, seed)
     print(
         f"learning rate 1e-2: loss {loss:.3f} after {len(curve)} steps, induction score "
-        f"{score:.2f}: another circuit.\nWhich one? Your answer belongs to the question "
+        f"{score:.2f}: another circuit.\nWhich one? Answer this in the question "
         "interpretability-which-circuit, at the end of lesson 18."
     )
     path = np.zeros((3, LAST + 1), bool)

@@ -8,11 +8,11 @@ program inside the weights, a file that becomes huge, weights of `nan`, and a wr
 referee has to find all of them.
 
 One entry has learned the test digits. It loses many answers on fresh digits, but honest entries
-lose nearly as many. What gives it away: it is ahead of an honest CNN on the public test, and
+lose nearly as many. The leak shows because it is ahead of an honest CNN on the public test, and
 behind it on fresh digits.
 
-It also judges your own networks, those of the milestones digits_mlp, digits_cnn, gpt and
-circuits, and makes the GPT smaller and faster step by step:
+The program also judges your own networks, those of the milestones digits_mlp, digits_cnn, gpt
+and circuits, and makes the GPT smaller and faster step by step:
 `tito milestone run olympics --mine`.
 
 Teachers can let it judge the entries of a class:

@@ -218,7 +218,7 @@ class KernelGPT:
         return out
 
     def composed(self, q, k, v):
-        """Attention of one head in four kernels, for heads that `attention` is not made for."""
+        """Attention of one head by four kernels, for a head whose size is not HEAD."""
         rows = q.shape[0]
         keys, weights = self.backend.empty(self.size, rows), self.backend.empty(rows, rows)
         tiles = blocks_for(self.size, 32), blocks_for(rows, 32)

@@ -1,8 +1,8 @@
 """The learner's own networks beside the given ones: `tito milestone run olympics --mine`.
 
 The networks of the milestones digits_mlp and digits_cnn, and entries that `Entry.save` wrote to
-the same folder, are on the board of digits; that of the milestone circuits reads tokens that
-repeat. The GPT of the milestone gpt climbs a ladder: it is made smaller and faster step by
+the same folder, are on the board of digits; the network of circuits reads tokens that repeat.
+The GPT of the milestone gpt climbs a ladder: it is made smaller and faster step by
 step, each time by the learner's own functions of a later lesson. A step whose lesson is not
 done is left open.
 """
@@ -205,8 +205,8 @@ def as_it_is(model, ids):
 
 
 def compiled(model, ids):
-    """The model with its layers compiled. Attention itself reads a cache that grows with each
-    token, so that each token would need another program: it stays as it is.
+    """The model with its layers compiled, without attention itself: its cache grows with each
+    token, so each token would need another program.
     """
     from tinytorch.core.compilation import compile
 
@@ -224,7 +224,7 @@ def compiled(model, ids):
     head = model.head or (lambda x: x @ model.embedding.weight.T)
     small.head = together(model.norm, head)
     small.state_dict = model.state_dict  # what is stored stays as it was
-    return small, "integers are unpacked once, as constants of the programs"
+    return small, "the integers of the weights are unpacked once, not for each token"
 
 
 def naively(model, prompt, seed):
@@ -272,7 +272,7 @@ def by_kernels(model, ids, characters, before):
     """
     step, seconds = Step("by kernels, simulated", "kernels"), []
     if model.positions is None or model.head is not None:
-        step.note = "the kernels know learned positions and a tied table only"
+        step.note = "the kernels need learned positions and a tied output layer"
         return step
     read = ids[: min(SIMULATED, model.context)]
     try:

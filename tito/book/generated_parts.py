@@ -155,7 +155,7 @@ def hours_part(root: Root) -> str:
     whole = sum(entry.declared.meta["hours"] for entry in root.lessons)
     first = next(iter(root.all_tracks.values()))
     return (
-        f"The [first track](tracks.md), *{escaped(first.title)}*, takes about "
+        f"The shorter way, the [track](tracks.md) *{escaped(first.title)}*, takes about "
         f"**{first.hours:g} hours**; all lessons take about {whole:g}."
     )
 

@@ -3,11 +3,10 @@
 Of one exercise, small changes of a line are tried (`lesson/changes.py`): what do the visible checks
 say, and what do the docstring's examples return? From these results, here, come the questions:
 
-    caught   a line is changed: which check fails?
     changed  a line is changed: what does a call return?
     blame    a check says this: which change is the cause?
     shape    what is the shape of a variable after a line?
-    missing  a line is missing: write it
+    missing  a line is missing: write it, if it can be known from the other lines
     says     a line is changed: what does a check say? where there are few of the others
 
 Most of the code leaves out what is trivial (the answer is read off the question), ambiguous (two
@@ -15,6 +14,7 @@ options are right) or tedious (long numbers).
 """
 
 import ast
+import builtins
 import difflib
 import doctest
 import random
@@ -34,7 +34,7 @@ LONGEST, LONGEST_LINE = 60, 84  # letters of an answer, and of a line to remembe
 MOST_EXAMPLES = 4  # that run
 MOST_OF_LINE, MOST_OF_KIND = 2, 8  # questions of a kind, about a line and in all
 ENOUGH = 4  # questions about an exercise
-KINDS = ("caught", "changed", "blame", "shape", "missing", "says")  # the best first
+KINDS = ("changed", "blame", "shape", "missing", "says")  # the best first
 NONSENSE = re.compile(
     r"(Type|Attribute|Name|UnboundLocal|Key|Recursion)Error|still running|truth value|"
     r"only integers| at 0x"
@@ -267,6 +267,21 @@ def parts_of(node: ast.stmt) -> list[ast.expr | ast.keyword | ast.arg]:
     return [part for part in todo if isinstance(part, ast.expr | ast.keyword | ast.arg)]
 
 
+def names_read(node: ast.stmt) -> set[str]:
+    """The names that a statement, or the head of a compound one, reads and does not define, and
+    the attributes of `self`. Those of Python and NumPy do not count.
+    """
+    read, own = set[str](), {"self", "np", *dir(builtins)}
+    for part in parts_of(node):
+        if isinstance(part, ast.Name):
+            (read if isinstance(part.ctx, ast.Load) else own).add(part.id)
+        elif isinstance(part, ast.arg):
+            own.add(part.arg)
+        elif isinstance(part, ast.Attribute) and ast.unparse(part.value) == "self":
+            read.add(part.attr)
+    return read - own
+
+
 def header(node: ast.stmt) -> str:
     """A statement as one line, or the head of a compound one."""
     text, value = ast.unparse(node).split("\n")[0], getattr(node, "value", None)
@@ -327,11 +342,9 @@ def tells_input(message: str) -> bool:
     return not results or len(numbers_of(given)) > len(results)
 
 
-def names_in(text: str, length: int) -> set[str]:
-    """The words of a text that tell it from others, or else the beginnings of its words."""
-    if not length:
-        return set(re.findall(r"\w+_\w+|[A-Za-z]{4,}", text))
-    return {word.lower()[:length] for word in re.findall(r"[A-Za-z]{3,}", text)}
+def names_in(text: str) -> set[str]:
+    """The words of a text that tell it from others."""
+    return set(re.findall(r"\w+_\w+|[A-Za-z]{4,}", text))
 
 
 def chosen(answer: str, others: Sequence[str]) -> tuple[str, ...]:
@@ -391,32 +404,11 @@ class Results:
         """A question about a changed line; `text` follows the change."""
         old, at = self.code.old(version.line), self.code.at(version.line)
         change = f"changed:\n  - {old}\n  + {version.text}"
-        change = change if version.text else f"left out:\n  - {old}"
+        change = change if version.text else f"left out, with pass in its place:\n  - {old}"
         text = text.replace("{change}", f"Line {at} is {change}").replace("{at}", str(at))
         code = self.code.shown(version.line)
         known: dict[str, Any] = {"mark": at, "code": code, "cell": version.cell} | more
         return Question(self.code.exercise.id, kind, text, answer, **known)
-
-    def caught(self) -> Iterator[Question]:
-        """A line is changed. Which check fails? The others pass, and fail by another change."""
-        check_names = {check.id: check.name for check in self.code.exercise.checks}
-        for version, after in self.ran:
-            ever = Counter(id for _, ran in self.near(version.line) for id in ran.failed)
-            passed = [id for id in after.checks if id in ever and id not in after.failed]
-            is_clear = len(after.failed) == len(after.messages) == 1
-            if not is_clear or len(passed) < 2 or "yours raises" in after.messages[0]:
-                continue
-            others = " ".join(self.code.old(n) for n in self.code.own if n != version.line)
-            line = f"{self.code.old(version.line)} {version.text}"
-            seen, failed = names_in(line, 5) - names_in(others, 5), after.failed[0]
-            told = [id for id in (failed, *passed) if names_in(check_names[id], 5) & seen]
-            # The check that fails most often would be guessed.
-            if told != [failed] and ever[failed] < max(ever.values()):
-                answer, said = check_names[failed], f"The check says: {after.messages[0]}"
-                options = chosen(answer, [check_names[id] for id in passed])
-                more = {"options": options, "reasons": (said,), "run": failed}
-                text = "{change}\nWhich of these checks fails then?"
-                yield self.asked("caught", text, version, answer, **more)
 
     def changed(self) -> Iterator[Question]:
         """A line is changed. What does an example return?"""
@@ -439,7 +431,8 @@ class Results:
                         others.append(other)
                 if len(others) >= 2:
                     rows = program.replace("\n", "\n    ")
-                    text = "{change}\nWhat does this return then?\n    " + rows
+                    what = "the last line of this" if "\n" in program else "this"
+                    text = f"{{change}}\nWhat does {what} return then?\n    {rows}"
                     said = (f"Your own code returns {usual}.",)
                     more = {"options": chosen(answer, others), "reasons": said, "run": program}
                     yield self.asked("changed", text, version, answer, **more)
@@ -456,7 +449,8 @@ class Results:
         for version, after in self.ran:
             message = next(iter(after.messages), "")
             is_clear = 30 <= len(core(message)) <= 300 and is_deducible(message)
-            if not is_clear:
+            # a result that is another variable can be read off the message
+            if not is_clear or re.fullmatch(r"return [\w.]+", version.text):
                 continue
             others, answer = dict[str, bool](), self.place(version)  # {change: whether likely}
             for other, ran in self.near(version.line):
@@ -466,8 +460,8 @@ class Results:
                     others[place] = bool(ran.messages)
             likely = sum(others.values()) > 1
             best = sorted(place for place in others if others[place] or not likely)
-            names = names_in(answer, 0) - names_in(" ".join(best), 0)
-            is_told = names & names_in(message, 0) or self.is_told(version, message)
+            names = names_in(answer) - names_in(" ".join(best))
+            is_told = names & names_in(message) or self.is_told(version, message)
             if len(best) > 1 and not is_told:
                 said = core(message)
                 text = f"One line was changed, and a check says:\n  {said}\nWhich change was it?"
@@ -502,20 +496,21 @@ class Results:
                 yield self.asked("says", text, version, answer, **more)
 
     def missing(self) -> Iterator[Question]:
-        """A line is missing. In a terminal it is typed, and the checks decide."""
+        """A line is missing. It is typed, and the checks decide."""
         for line in self.code.own:
             answer = self.code.old(line)
             rows = [row for row in self.ran if row[0].line == line and row[1].failed]
             is_long = len(answer) > LONGEST_LINE or answer.startswith("raise ")
             if not rows or is_long or not WORK.search(answer):
                 continue
+            shown = self.code.shown(line, "?")
+            known = {word for _, text in shown for word in re.findall(r"\w+", text)}
+            if not names_read(self.code.statements[line]) <= known:
+                continue
             wrong = {ran.messages[0]: v.text for v, ran in rows if ran.messages and v.text}
-            others = sorted(set(wrong.values()))
             reasons = tuple(f"{text}\n  {message}" for message, text in wrong.items())[:3]
-            more = {"code": self.code.shown(line, "?"), "reasons": reasons, "cell": ""}
-            options = chosen(answer, others) if len(others) > 1 else ()
             text = "Line {at} is missing. Which line belongs there, so that all checks pass?"
-            more |= {"options": options, "run": rows[0][1].failed[0]}
+            more = {"code": shown, "reasons": reasons, "cell": "", "run": rows[0][1].failed[0]}
             yield self.asked("missing", text, rows[0][0], answer, **more)
 
     def shape(self) -> Iterator[Question]:

@@ -36,7 +36,7 @@ from tito.lesson.lesson_format import Exercise
 
 MOST = 10  # questions in a row
 QUICK, MOST_VERSIONS = 14, 40  # changes that are tried for some questions, and at most
-SECONDS = 1.0  # a check may take
+SECONDS = 2.0  # a check may take
 PATIENCE, LIMIT = 1, 10  # seconds that they may take when there is a question, and without one
 FILLS = (7, 0)  # what fresh memory holds in the two runs
 NOTHING = 30  # days until code without a question is looked at again
@@ -273,8 +273,7 @@ class Asked:
 
     def is_answer(self, typed: str) -> bool:
         """Whether a text answers: a letter of an option, or "?" to see the answer."""
-        options = self.question.options if self.question.kind != "missing" else ()
-        letters = "abcd"[: len(options)]
+        letters = "abcd"[: len(self.question.options)]
         return typed == "?" or (typed in [*letters] if letters else typed not in ("", "s", "q"))
 
     def answer(self, typed: str) -> "Answer":

@@ -336,7 +336,7 @@ class Watcher:
         if not asked:
             self.out(review_views.nothing(self.entry.name))
             return
-        question = review_views.question(asked, 1, asked.question.kind != "missing")
+        question = review_views.question(asked, 1)
         typed, self.draft = self.ask(question, "your answer (? shows it) "), ""
         with suppress(review.Edited, WorkError):  # the code is being written: another time
             if typed and asked.is_answer(typed):

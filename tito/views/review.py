@@ -25,7 +25,7 @@ def due(number: int) -> Pieces:
     return Pieces([what, Text.assemble(("tito review", "bold"), f", about {minutes}")])
 
 
-def question(asked: Asked, number: int, options: bool = True) -> Group:
+def question(asked: Asked, number: int) -> Group:
     """A question, with its options if the answer is chosen from them."""
     one = asked.question
     place = link(asked.entry.root, f"{asked.file}:{one.mark or one.code[0][0]}")
@@ -33,7 +33,7 @@ def question(asked: Asked, number: int, options: bool = True) -> Group:
     for line, text in one.code:
         style = "bold" if line == one.mark else ""
         code.add_row(">" if style else "", Text(str(line), "dim"), Text(text, style))
-    for letter, option in zip(LETTERS, one.options if options else ()):
+    for letter, option in zip(LETTERS, one.options):
         choices.add_row("", Text(letter, "bold"), Text(option))
     title = Pieces([Text.assemble("\n", f"{number}  ", (one.exercise, "bold")), place])
     return Group(title, Text(), code, Text(), Text(one.text), choices)
@@ -41,7 +41,7 @@ def question(asked: Asked, number: int, options: bool = True) -> Group:
 
 def told(one: Question) -> str:
     """The right answer, with its letter."""
-    if one.options and one.kind != "missing":
+    if one.options:
         return f"{LETTERS[one.options.index(one.answer)]}  {one.answer}"
     return one.answer
 

@@ -1079,8 +1079,8 @@ for kind in (SimpleAdamW, AdamW):
 # `torch.optim.lr_scheduler`, and `torch.nn.utils.clip_grad_norm_`, with the same results.
 
 # %% [markdown] tags=["answer"]
-# 2. The gradient of x should be 2, the w of the forward pass. It would be the new w, because
-#    the graph holds the array that `step` has changed, and nothing would tell you so.
+# 2. The gradient of x should be 2, the w of the forward pass. Without the error, it would be
+#    the new w, because the graph holds the array that `step` has changed.
 # 3. The rows of SGD and momentum change: they train as with 100 times the learning rate. The
 #    row of AdamW does not, because AdamW divides by the size of the gradient; choose it when
 #    you do not know the scale.

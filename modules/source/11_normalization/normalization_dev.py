@@ -555,8 +555,8 @@ print("after 1, 10 and 30 batches:", path[0], path[9], path[29])
 #
 # In training, `batch_norm` normalizes with the mean and the variance of the batch. They depend
 # on $x$, so gradients must be propagated through them; `normalized` does this. The running
-# statistics are plain numbers, without gradients. `batch_norm` writes them into the arrays
-# `running_mean` and `running_var`, where the caller finds them afterwards.
+# statistics need no gradients. `batch_norm` writes them into the arrays `running_mean` and
+# `running_var` of its caller.
 #
 # The batch is a sample of all data. If the squared deviations of a sample are divided by $n$,
 # the variance is too small on average; dividing by $n - 1$ corrects this. Like PyTorch, we

@@ -28,7 +28,7 @@ figure = draw_patches(MEASURED)
 # layer it is at position 9, where the token is. The first layer moves it to position 10, and
 # the second layer moves it to the last position, where the prediction is made. In this chapter
 # you train this network in less than a minute, and write the tools that make this picture. At
-# the end they solve a riddle: a network with the same loss and a different map.
+# the end you use them on a network with the same loss and a different map.
 #
 # **Interpretability** is the study of how a trained network computes its results. A **circuit**
 # is a part of a network, some heads and what they send to each other, that performs one task.
@@ -140,9 +140,9 @@ def next_token_loss(model, x, y):
 check("targets")
 
 # %% [markdown]
-# The network is a GPT without feed-forward networks. Every tool of this chapter works for both.
-# In this chapter, *head* always means an attention head. The last layer, `model.head`, is the
-# *output layer*.
+# The network is a GPT without feed-forward networks. The tools of this chapter work for it and
+# for any GPT. In this chapter, *head* always means an attention head. The last layer,
+# `model.head`, is the *output layer*.
 
 # %%
 #| export
@@ -211,7 +211,7 @@ figure = plot_lines({"one layer": train(layers=1)[1], "two layers": losses}, "st
 # ## Hooks
 #
 # We must read arrays that the model computes and throws away. A **hook** is a function that is
-# called whenever a certain module is called, and gets what goes into it or what comes out.
+# called whenever a certain module is called, and receives the module's input or its result.
 #
 # Python offers a place for a hook. `module(x)` calls `self.forward(x)`, and Python looks for
 # `forward` among the attributes of the *object* before it looks in the class. So a function
@@ -333,7 +333,7 @@ def record(model, *names):
 check("record")
 
 # %% [markdown]
-# Record the stream of the trained model. Its three rows are the rows of the first picture:
+# Record the stream of the trained model: three arrays, one for each row of the first picture.
 
 # %% tags=["demonstration"]
 ids, period = repeated(np.random.default_rng(1), 64, 48, 64, 12, 24)
@@ -494,8 +494,8 @@ figure = plot_lines({"loss / ln 64": np.array(losses) / np.log(64),
 # score in layer 1 stay near 0 at first, and rise while the loss drops, the latter to about 1.
 
 # %% [markdown]
-# Both scores begin to rise while the loss drops. That of layer 0 stays below one half because
-# the mean also contains the later copies, where this layer does not look at the token before.
+# Both scores rise while the loss drops. The score of layer 0 stays below one half, because the
+# mean also contains the later copies, where this layer does not look at the token before.
 # But all of this is correlation: a network could also have these heads without using them.
 #
 # ## Changing a result
@@ -727,15 +727,15 @@ print(f"{(abs(found) < 0.05).sum()} of {found.size} cells are below 0.05")
 # at 10, and reads the token there. The attention weights suggested this circuit. Now we know
 # that the model uses it: each of the three vectors is *enough* to bring the whole answer back.
 #
-# The zeros also say something. After layer 0, the vector at 9 still holds the token, but
+# The cells near 0 matter, too. After layer 0, the vector at 9 still holds the token, but
 # patching it changes nothing. So the second layer does not look at the earlier copy itself.
 #
 # ## Two directions, two scores
 #
-# So far, clean vectors went into the corrupt run. This is **denoising**: it shows what is
-# *sufficient* for the answer. **Noising** puts corrupt vectors into the clean run, and shows
-# what is *necessary*: if a vector has a backup, the answer stays. `patch` does this when its
-# inputs change places; 1 then means that all of the answer is lost.
+# So far, clean vectors went into the corrupt run. This is **denoising**: it shows which vectors
+# are *sufficient* for the answer. **Noising** puts corrupt vectors into the clean run. It shows
+# which are *necessary*: if others carry the same information, the answer stays. Swap the two
+# inputs of `patch` for this; 1 then means that the whole answer is lost.
 #
 # A probability near 0 or 1 hardly changes with the logits: it *saturates*. The usual score is
 # the **logit difference**, the logit of the right token minus the logit of a wrong token, here
@@ -760,8 +760,8 @@ for name, inputs in (("denoising", (clean, corrupt)), ("noising", (corrupt, clea
               f"{abs(found).max():.1f}")
 
 # %% [markdown]
-# Each of the three vectors is sufficient, and without any one of them most of the answer is
-# lost. No vector has a backup, although each head of layer 1 has one: both write to one vector.
+# Each of the three vectors is sufficient, and each is necessary. No vector of this path has a
+# backup, although each head of layer 1 has one: both heads write to the same vector.
 
 # %% [markdown] page="The residual stream"
 # ## The stream is a sum
@@ -808,8 +808,8 @@ check("contributions")
 # **Direct logit attribution** multiplies each contribution with the output layer's weights for
 # one token, which gives its share of that token's logit. Only the last norm is in between. It
 # subtracts a mean and divides by one number; if we keep this number fixed, the rest is linear,
-# and the shares and a small one, of the norm's bias, add up to the logit. Which part of the
-# model produces the logit of the right token?
+# and the logit is the sum of these shares and a small share of the norm's bias. Which part of
+# the model produces the logit of the right token?
 
 # %% tags=["answer", "explained"]
 clean, _ = pairs(8)
@@ -829,16 +829,16 @@ print(f"{'logit':20} {model(clean).data[range(8), -1, clean[:, 10]].mean():+6.2f
 #
 # ## The weights of a head
 #
-# A head can also be read in its weights, without any input. The score of a query vector $x$ and
-# a key vector $y$ is $x W_Q W_K^T y^T / \sqrt{d}$, and for this key the head adds $y W_V W_O$.
-# The matrix $W_Q W_K^T$ is the **QK circuit**, which says where the head looks; $W_V W_O$, the
-# **OV circuit**, says what it moves. A head of layer 1 can read what a head of layer 0 has
-# written when the two meet: their **composition score** is $|W_{QK} W_{OV}^T|$ divided by both
-# lengths, about $1/\sqrt{64} = 0.125$ for random matrices of our size, 64 x 64.
+# A head can also be read in its weights: its columns of `qkv.weights`, $W_Q$, $W_K$, $W_V$, and
+# its rows of `out.weights`, $W_O$. For inputs $x$ and $y$, the score of query $x W_Q$ and key
+# $y W_K$ is $x W_Q W_K^T y^T / \sqrt{d}$, and the head adds $y W_V W_O$ times its weight. The
+# **QK circuit** $W_{QK} = W_Q W_K^T$ says where it looks, the **OV circuit** $W_{OV} = W_V W_O$
+# what it moves. The **composition score** $|W_{QK} W_{OV}^T| / (|W_{QK}| |W_{OV}|)$ says how
+# well layer 1 reads what layer 0 writes. ($|W|$ is `np.linalg.norm(W)`; random: about 0.125.)
 #
-# Does layer 0 prefer the position before? Does layer 1 find each of the 64 tokens where layer 0
-# has copied it, and does it raise the logit of the token that it reads? (The cell leaves out
-# biases and the division of the norm, but not its weight and mean.)
+# Does layer 0 prefer the position before? For each of the 64 tokens: does layer 1 give the copy
+# that layer 0 made of it the highest score, and raise its logit most? (The cell leaves out all
+# biases and the norms' divisions. It subtracts means in the two tables only.)
 
 # %% tags=["answer", "explained"]
 def circuits(layer, head):
@@ -868,11 +868,11 @@ for before, after in np.ndindex(2, 2):
           f"{found:.0%} of tokens, copied {share(tokens @ last @ output):.0%}")
 
 # %% [markdown]
-# In layer 0, one head prefers the position before at all of the first 24. Both heads of layer 1
-# find nearly every token where layer 0 has copied it, and both copy what they read: the two
-# halves of an induction head, in the weights alone (Elhage et al., 2021). The composition
-# scores, not far above chance, show only that circuits are connected; the products with tokens
-# show what the connection does.
+# In layer 0, one head prefers the position before at all positions from 1 to 23. In layer 1,
+# both heads find the copies of nearly all tokens (by chance, 1 of 64), and raise the logit of
+# what they read: the two halves of an induction head, by weights alone (Elhage et al., 2021).
+# The composition scores, only a little above 0.125, show that the heads are connected; the
+# products with tokens show what the connection does.
 #
 # ## The logit lens
 #
@@ -936,12 +936,12 @@ figure = draw_lens(logit_lens(gpt, sentence[None, :-1]), sentence, tokenizer)
 # %% [markdown]
 # Before the first layer, the guess is the token just read: when the output layer is tied, the
 # embedding of a token has its largest product with itself. After one layer, most guesses are
-# the guesses of the whole model.
+# already the same as after both layers.
 #
 # ## The heads of a language model
 #
 # Now ablate each head of the small GPT on 50 windows of the test text, and compute its
-# induction scores on repeated random tokens. Predict: is its map like the earlier one?
+# induction scores on repeated random tokens. Predict: does it have induction heads, too?
 
 # %% tags=["answer", "explained"]
 from tinytorch.data.texts import load_text
@@ -968,7 +968,7 @@ draw_ablation(ablate(gpt, text_x, text_y) - before, "nats")
 # This model has no induction heads: no score is clearly above uniform attention, and on
 # repeated random tokens it is far worse than guessing. Nearly all of the attention that it
 # needs is in layer 0. Larger models, trained on more text, do have such heads (Olsson et al.,
-# 2022). An empty map is also a result: report it.
+# 2022). That a circuit is missing is a result, too.
 
 # %% [markdown] page="Probes and superposition"
 # ## Probes
@@ -1018,8 +1018,8 @@ check("probe")
 # probe find an easier rule? A **control task** is a task with the same vectors, whose labels
 # the network cannot know. We compare the accuracy of the same probe on both tasks.
 #
-# Shuffled labels seem natural, but nothing can predict them: every probe looks good next to one
-# half. And a probe can recognize the *token* and guess from it. A fairer control gives each
+# Shuffled labels seem natural, but nothing can predict them: the control is near one half, and
+# every probe looks good. A probe may only recognize the *token*. A fairer control gives each
 # token one random label, the same at all of its places. A probe can learn these labels from the
 # token alone, although they say nothing about what the network has computed.
 #
@@ -1192,10 +1192,10 @@ for layer, P in enumerate(patterns(riddle, x)):
           f"scores {previous_token_score(P).round(3)}")
 
 # %% [markdown]
-# A loss near 0, and no induction head: all scores are below 0.2, and in the first model both
-# heads of layer 1 have more than 0.9. Begin with `patch_map(riddle)`. Then look at the patterns
-# of *one* sequence with period 20, as in that map: a mean over many sequences hides the
-# distance. Then test both models on other periods.
+# The loss is near 0 without an induction head: all scores are below 0.2, and in the first model
+# both heads of layer 1 are above 0.9. Begin with `patch_map(riddle)`. Then look at the patterns
+# of *one* sequence with period 20, as in that map: a mean over many sequences hides how far a
+# head looks back. Then test both models on other periods.
 
 # %% [markdown] question="which-circuit" points=6
 # **Question.** Which circuit solves the task in the model that was trained with `lr=1e-2`?
@@ -1210,23 +1210,23 @@ for layer, P in enumerate(patterns(riddle, x)):
 # layer 0, position 9), (after layer 0, position 20 or 21), (after layer 1, last position). So
 # the token at 9 goes 11 or 12 positions further. The distance differs from run to run; say 11.
 #
-# Layer 0: at position 20, one head looks 11 back, at 9, the other one 10 back, at 10, by their
-# patterns. So the vector at 20 holds "11 before me was token 9" and "10 before me was token
+# Layer 0: by the patterns, at position 20 one head looks 11 back, at 9, and the other 10 back,
+# at 10. So the vector at 20 holds "11 before me was token 9" and "10 before me was token
 # 10". Patching also shows the second half: with another token at 10 instead of 9, (after layer
 # 0, position 20) is again the only high cell of its row.
 #
 # Layer 1: the last position looks at 20. It searches for the key "11 before me was the token
 # you have just read" and reads the value "10 before me was ...": an induction head whose two
 # steps are shifted by 11. Its key is not the token after the earlier copy, so `induction_score`
-# does not see it. A score that adds the weights of all keys j with ids[j - 11] == ids[i] is the
-# highest of all distances. Such a key exists because no period is shorter than 12.
+# does not see it. A score that adds the weights of all keys j with ids[j - 11] == ids[i] is
+# higher than with any other distance. Such a key exists, as no period is shorter than 12.
 #
 # Interventions: mean ablation of either head of layer 0 costs several nats: one carries what is
 # searched for, the other what is read. In layer 1 each head alone costs much less than both
 # together: backup heads, as in the first model.
 #
-# A test that could fail: sequences with period 8 or 10. The first model still solves them. In
-# this one the key that it needs would lie after the query, and its loss is many times as large.
+# A test that could fail: sequences with period 8 or 10. The first model still solves them. Here
+# the key that layer 1 needs would lie after the query, and the loss is many times as large.
 #
 # - 2 points: the three cells of the patch map, with the middle one's distance from position 9
 # - 2 points: layer 0 and layer 1, each by patterns or by patching another position
@@ -1242,8 +1242,8 @@ for layer, P in enumerate(patterns(riddle, x)):
 # expect for the first model?
 #
 # PyTorch: `handle = module.register_forward_hook(f)` sets a hook, called as f(module, inputs,
-# output); what it returns replaces the output. It stays until `handle.remove()`. For published
-# models, TransformerLens (`run_with_cache`, `run_with_hooks`) and nnsight do this.
+# output). A result other than None replaces the output. `handle.remove()` removes it. For other
+# models, TransformerLens (`run_with_cache`, `run_with_hooks`) and nnsight offer such hooks.
 
 # %% [markdown] tags=["answer"]
 # Position 10 before layer 0, position 10 after it, and the last one after layer 1. Only the

@@ -546,8 +546,8 @@ for n in (16, 64, 256, 1024):
 # Two numbers describe a computer for our purpose: how many FLOPs it does per second when memory
 # does not matter, and how many bytes it moves per second when arithmetic does not matter. A
 # large matrix product measures the first, a copy of a large array the second. We want to know
-# what is possible, so the *fastest* run counts. (The count of bytes, STREAM's too, leaves out
-# *write-allocate*: many processors first read a place to which they write.)
+# what is possible, so the *fastest* run counts. (Many processors also read memory before they
+# write to it, called *write-allocate*; like the STREAM benchmark, we do not count this.)
 #
 # A matrix product of NumPy may use several threads, and then other programs disturb it much
 # more. `tito` runs chapters with one thread, and a shell that read `bin/activate-tinytorch.sh`

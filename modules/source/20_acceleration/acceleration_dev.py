@@ -554,17 +554,17 @@ figure = plot_throughput(speeds)
 # they need 16 times as many operations, and each reads its own keys and values. As in the
 # roofline of lesson 19, a larger batch gains little when the operations take most of the time.
 #
-# On a GPU the roofline explains nearly all of it. For each token, a model reads every weight,
-# 4 bytes, and uses it in one multiplication and one addition. A batch of B requests uses each
-# weight B times, but each request also reads its own keys and values. Below, GPT-2 has written
-# 512 tokens, and the GPU is an A100: 19.5e12 FLOPs and 1.555e12 bytes per second by its data
-# sheet, a ridge point of 12.5 FLOPs per byte. Predict from which batch on arithmetic is the
-# limit.
+# For a GPU, the roofline gives an upper bound. For each token, a model reads every weight, 4
+# bytes, and uses it in one multiplication and one addition. With a batch of B requests, it uses
+# each weight B times, but each request also has its own keys and values. Below, GPT-2 has
+# written 512 tokens for each request. The GPU is an A100: by its data sheet, 19.5e12 FLOPs and
+# 1.555e12 bytes per second, so its ridge point is 12.5 FLOPs per byte. Predict: from which
+# batch size on does arithmetic limit the speed?
 
 # %% tags=["answer", "explained"]
 from tinytorch.core.profiling import Machine, roofline
 
-weights, cached = 124e6, 2 * 12 * 768 * 512  # cached: keys and values of a request, in numbers
+weights, cached = 124e6, 2 * 12 * 768 * 512  # cached: numbers in a request's keys and values
 for batch in (1, 4, 16, 64, 256):
     flops = 2 * batch * (weights + cached)
     moved = 4 * (weights + batch * cached)
@@ -573,9 +573,9 @@ for batch in (1, 4, 16, 64, 256):
           f"per second, limited by {limit}")
 
 # %% [markdown]
-# From none: memory is always the limit. One request uses 4 % of the arithmetic. With 64, the
-# keys and values are most of the bytes, and each of their numbers is used for one request only.
-# So larger models share keys and values between heads, and store them in fewer bits.
+# It never does: memory is always the limit. With one request, the GPU does 4 % of the FLOPs
+# that it could. With 64, most bytes are keys and values, and each is used for one request only.
+# So many large models share them between heads (*grouped-query attention*), in fewer bits.
 #
 # A batch also has a price: a request waits until there are others, and all of them end late if
 # one is long. In **static batching**, the requests of a batch start together, and the next

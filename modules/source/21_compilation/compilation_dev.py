@@ -423,8 +423,8 @@ check("rewrite")
 # of what could go wrong: `x * np.ones((2, 3))` may have another shape than `x`, and `x * 1.0`
 # of integers another dtype. The rule may only return `x` if the step has its shape and
 # dtype. And `x * 0` is *not* always 0: it is nan where `x` is nan or infinite. Even `x + 0` is
-# not exactly `x`, because `-0.0 + 0` is `0.0`: `torch.compile` removes it nevertheless, while C
-# compilers keep it unless an option such as `-ffast-math` makes the sign of zero unimportant.
+# not exactly `x`, because `-0.0 + 0` is `0.0`. C compilers therefore keep it, unless an option
+# such as `-ffast-math` lets them ignore the sign of zero. We remove it.
 #
 # **Task.** Write `fold` and `simplify`. `same_array(x, node)`, which is given, says whether `x`
 # is a Node of the shape and dtype of `node`.
@@ -485,7 +485,7 @@ check("simplify")
 #
 # Constants need care: `1 == 1.0 == True` in Python, although they give results of different
 # dtypes. `key_of`, which is given, makes a key for a dict from constants, arrays, tuples and
-# dicts; keys are equal only for equal constants of one type. Nodes and operations are keys.
+# dicts; keys are equal only for equal constants of one type. A Node is its own key.
 #
 # **Task.** Write `share`, with `rewrite`.
 
@@ -770,7 +770,7 @@ def groups(program):
 
     returns  {Node: list of the Nodes of its group}. A step and its input are in one group if
              the step joins the input and both have the same level; a step that joins two
-             groups makes them one. All Nodes of a group have the same list, one object with
+             groups makes them one. All Nodes of a group share one list object, which contains
              each Node once
 
     >>> a = Node(None, example=np.ones((2, 3)))
@@ -1035,7 +1035,7 @@ print(f"{len(program.nodes)} results have {single:,} bytes; {len(offsets)} of th
 # %% [markdown] page="Loops and machine code"
 # ## Loops
 #
-# Now all is known to write loops. `LoopMethods`, which is given, writes single elements and
+# Now we can write the loops. `LoopMethods`, which is given, writes single elements and
 # lines, in one of two languages, C or Python:
 #
 # | call | text (in Python) |
@@ -1052,10 +1052,10 @@ print(f"{len(program.nodes)} results have {single:,} bytes; {len(offsets)} of th
 #
 # A group has elementwise steps, for which the imported `is_elementwise(node)` is true, and
 # reductions. A reduction needs two things: a line in the loops that adds to its total, and,
-# *before* these loops, lines that set all totals to their first value, `START[node.op]`. These
-# are in loops over the axes that it keeps, `self.kept_axes(node)`. Compare its `op` by `==`,
-# not by `is`: each `np.maximum.reduce` is a new object. `self.stored` has the outputs as well,
-# so that an elementwise step in it is written to memory, also when only the caller reads it.
+# *before* them, loops over `self.kept_axes(node)`, the axes that it keeps, which set all totals
+# to their first value, `START[node.op]`. Compare the `op` of a reduction by `==`,
+# not by `is`: each `np.maximum.reduce` is a new object. Unlike `layout.stored`, `self.stored`
+# has the outputs as well: a step in it is written to memory, even if only the caller reads it.
 #
 # **Task.** Write `nest`. A wrong index in Python is an IndexError; in C it would kill the
 # process. So the checks run the loops in Python.

@@ -850,16 +850,16 @@ print(f"attention: {report.transactions:,}, and {report.bank_conflicts:,} bank c
 # - There are no matrices in the memory of a GPU, only a row of numbers. `address` computes the
 #   place of `a[i, j]` in an array of shape (4, 5) as the text `(i_ * 5 + j_)`. The factors are
 #   the *strides* of lesson 02, whose `strides_of` is imported. A name gets a `_`, because some
-#   names are words of WGSL.
+#   names are reserved in WGSL.
 # - Every expression has a type, `f32`, `i32` or `bool`, and `1 + 0.5` is an error. `promote`
 #   writes `f32(1)`.
 # - There is no `0 <= i < n`. `compare` writes `((0 <= i_) && (i_ < 5))`.
 # - There is no `a if condition else b`. `select` writes `select(b, a, condition)`. Both values
 #   are computed, also the one that is not needed; a read out of bounds then gives some element.
 #
-# `self.translate(node)` returns the pair (text, type) of any expression, `self.sign(op, node)`
-# the text of the operator `op` of a comparison `node`, and `self.error(node, what)` an error
-# that names the line.
+# `self.translate(node)` returns the pair (text, type) of any expression. `self.sign(op, node)`
+# returns the text of `op`, an operator of the comparison `node`. `self.error(node, what)`
+# returns an error that names the line.
 #
 # **Task.** Write the four methods.
 
@@ -891,7 +891,7 @@ class Compiler(Translator):
 
         index    list of nodes, one for each axis
         shape    tuple of ints, as many
-        returns  text: an expression for the index times the strides
+        returns  text: an expression for the sum of each index times its stride
 
         An index that is a float: raises the error of `self.error(node, what)`, where `what`
         contains the text "whole number".

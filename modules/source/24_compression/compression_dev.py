@@ -794,8 +794,8 @@ figure = draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": 
 #
 # ## LoRA
 #
-# Low-rank matrices can also adapt a model to a new task. **Fine-tuning** trains a model that is
-# already trained further, on other data. It changes all weights, so each new task needs a copy
+# Low-rank matrices can also adapt a model to a new task. **Fine-tuning** continues the training
+# of a trained model, on other data. It changes all weights, so each new task needs a copy
 # of the whole model, and Adam needs two more numbers for each weight. **LoRA** (low-rank
 # adaptation) keeps the trained weights $W$ fixed, and trains only a low-rank product that is
 # added to them:
@@ -803,7 +803,7 @@ figure = draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": 
 # $$y = x W + b + \frac{\alpha}{r}\; x A B$$
 #
 # $A$ has $r$ columns, and $B$ has $r$ rows. $A$ begins with random numbers and $B$ with zeros,
-# so at first the outputs do not change. If both were zero, neither would ever get a gradient.
+# so at first the outputs do not change. If both were 0, their gradients would always be 0.
 # After training, $\frac{\alpha}{r} A B$ can be added to $W$, and the layer is an ordinary one
 # again.
 #

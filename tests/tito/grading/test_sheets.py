@@ -13,7 +13,7 @@ from tito.cli.instructor.gradebook import sheet_maker
 from tito.errors import MachineError
 from tito.grading import sheets
 from tito.grading.gradebook.gradebook import open_gradebook
-from tito.grading.jail.sheet import NOTHING, SILENT
+from tito.grading.jail.sheet import NOTHING
 from tito.grading.setting import Setting
 from tito.learn.observe import value_text
 from tito.lesson import course, notebook

@@ -48,7 +48,7 @@ def _ask(asked: "Asked", number: int) -> bool:
     from tito.learn import review as reviews
     from tito.views import review as views
 
-    echo(views.question(asked, number, asked.question.kind != "missing"))
+    echo(views.question(asked, number))
     while (typed := ask_line(PROMPT)) is not None and not asked.is_answer(typed):
         if typed in ("s", "q"):
             return typed == "s"

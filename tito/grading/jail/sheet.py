@@ -41,8 +41,7 @@ SECONDS = 2.0  # a check or an example may take
 BUDGET = 60  # seconds that all of them may take
 ROWS, LETTERS, TEXT = 60, 200, 1200  # of a question: lines of code, letters of a line, of the rest
 NO_RESULT = ("timeout", "memory", "crashed", "tampered", "not run")
-FIRST = ("caught", "changed", "blame", "missing")  # kinds, in turns; then others
-SILENT = ("caught", "missing")  # kinds that can be asked without a word of the learner's process
+FIRST = ("changed", "blame", "missing")  # kinds, in turns; then others
 NOTHING = "No exercise passes its visible checks and has a line that a question can be asked about."
 
 
@@ -125,7 +124,7 @@ class Examiner:
         known = {version.cell: after for version, after in ran} | {"": before}
         found = [one for one in Results(code, before, ran, []).questions() if is_printable(one)]
         if self.ours:  # the code runs beside solutions, and could put them into a message
-            found = [replace(one, reasons=()) for one in found if one.kind in SILENT]
+            found = [replace(one, reasons=()) for one in found if one.kind == "missing"]
         turn = number % len(FIRST)
         order = (*FIRST[turn:], *FIRST[:turn], *KINDS)
         found.sort(key=lambda one: (self.kinds[one.kind] >= MOST_OF_KIND, order.index(one.kind)))
@@ -197,11 +196,11 @@ def longest_first(entry: Entry) -> list[Exercise]:
 
 
 def is_printable(question: Question) -> bool:
-    """Whether a question has options, and fits on a page."""
+    """Whether a question has options or asks for a line, and fits on a page."""
     texts = [question.text, question.answer, *question.options, *question.reasons]
     is_short = all(len(row) <= LETTERS for _, row in question.code)
     is_short &= len(question.code) <= ROWS and sum(map(len, texts)) <= TEXT
-    return len(question.options) > 1 and is_short
+    return is_short and (len(question.options) > 1 or question.kind == "missing")
 
 
 @functools.cache
