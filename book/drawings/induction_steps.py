@@ -41,7 +41,7 @@ def figures():
             {"steps": STEPS, "states": states},
             lesson="interpretability",
             section="A score for induction heads",
-            after="Both scores begin to rise at about the same step",
+            after="Both scores rise while the loss drops",
         )
     ]
 

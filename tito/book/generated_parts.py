@@ -153,7 +153,8 @@ def lessons_part(entries: Sequence[Entry], root: Root, caption: str) -> str:
 
 def hours_part(root: Root) -> str:
     whole = sum(entry.declared.meta["hours"] for entry in root.lessons)
-    first = next(iter(root.all_tracks.values()))
+    if not (first := next(iter(root.all_tracks.values()), None)):
+        return f"All lessons take about **{whole:g} hours**."
     return (
         f"The shorter way, the [track](tracks.md) *{escaped(first.title)}*, takes about "
         f"**{first.hours:g} hours**; all lessons take about {whole:g}."
