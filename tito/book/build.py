@@ -278,7 +278,7 @@ def _write(folder: Path, contents: dict[str, bytes]) -> None:
 
 def _index(site: Path) -> None:
     """Let Pagefind make the index of the search, of each section by itself. Raises MachineError."""
-    command = [sys.executable, "-m", "pagefind", "--silent", "--keep-index-url"]
+    command = [sys.executable, "-I", "-m", "pagefind", "--silent", "--keep-index-url"]
     command += ["--exclude-selectors", UNSEARCHED, "--output-path", str(site / INDEX)]
     with tempfile.TemporaryDirectory() as folder:
         _write(Path(folder), dict(_searched(site)))  # a file's name is its address, with "#anchor"
