@@ -5,7 +5,6 @@ course declares, each that earns points passed, and no demonstration of the less
 of the checks in the learner's file have no effect, because the course's copy runs (`runner.py`).
 """
 
-import linecache
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -386,10 +385,12 @@ def _where(
 def _in_chapter(test: LessonTest, message: str) -> tuple[str, list[dict[str, Any]]]:
     """A message with the chapter's number in "line 12 of add"; and these lines as frames."""
     path, frames = str(test.entry.module_path), list[dict[str, Any]]()
+    rows = ["", *test.modules[path][2].text.split("\n")]
 
     def renumber(found: re.Match[str]) -> str:
-        code = linecache.getline(path, int(found[1])).strip()
-        frame = {"file": path, "line": int(found[1]), "code": code}
+        number = int(found[1])
+        code = rows[number].strip() if number < len(rows) else ""
+        frame = {"file": path, "line": number, "code": code}
         cell, place = place_of(frame, test.modules, test.entry)
         if not cell or not place or f"def {found[2]}(" not in cell.source:  # a check's own `add`
             return found[0]

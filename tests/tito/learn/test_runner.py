@@ -287,6 +287,8 @@ def test_a_line_that_a_message_names_is_that_of_the_chapter(entry):
     check = verdict_on(entry).checks[0]
     assert check.message == f"line {number} of double"
     assert (check.where.line, check.where.code) == (number, wrong)
+    edit(entry, "import sys; raise", "import sys; x = 1; raise")  # `tito watch` sees each save
+    assert verdict_on(entry).checks[0].where.code == wrong.replace("sys;", "sys; x = 1;")
 
 
 def test_an_error_that_a_check_explains_has_its_place(entry):
