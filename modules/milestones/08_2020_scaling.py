@@ -180,7 +180,7 @@ def spend(trials, budgets):
         tokens = chosen.epochs * chosen.steps * chosen.batch * chosen.context
         print(f"  {tokens / weights:.0f} tokens per weight", flush=True)
     best = min(bits, key=bits.get)
-    said = f"Width {best} is the best for these FLOPs."
+    said = f"In this run, width {best} is the best for these FLOPs."
     if best not in (min(bits), max(bits)):
         said += " Narrower GPTs have too few weights, wider ones take too few steps."
     print(said, flush=True)
