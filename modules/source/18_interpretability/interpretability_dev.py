@@ -727,7 +727,7 @@ print(f"{(abs(found) < 0.05).sum()} of {found.size} cells are below 0.05")
 # at 10, and reads the token there. The attention weights suggested this circuit. Now we know
 # that the model uses it: each of the three vectors is *enough* to bring the whole answer back.
 #
-# The cells near 0 matter, too. After layer 0, the vector at 9 still holds the token, but
+# The cells near 0 also matter. After layer 0, the vector at 9 still holds the token, but
 # patching it changes nothing. So the second layer does not look at the earlier copy itself.
 #
 # ## Two directions, two scores
@@ -968,7 +968,7 @@ draw_ablation(ablate(gpt, text_x, text_y) - before, "nats")
 # This model has no induction heads: no score is clearly above uniform attention, and on
 # repeated random tokens it is far worse than guessing. Nearly all of the attention that it
 # needs is in layer 0. Larger models, trained on more text, do have such heads (Olsson et al.,
-# 2022). That a circuit is missing is a result, too.
+# 2022). It is also a result that a circuit is missing.
 
 # %% [markdown] page="Probes and superposition"
 # ## Probes

@@ -424,7 +424,7 @@ check("rewrite")
 # of integers another dtype. The rule may only return `x` if the step has its shape and
 # dtype. And `x * 0` is *not* always 0: it is nan where `x` is nan or infinite. Even `x + 0` is
 # not exactly `x`, because `-0.0 + 0` is `0.0`. C compilers therefore keep it, unless an option
-# such as `-ffast-math` lets them ignore the sign of zero. We remove it.
+# such as `-ffast-math` permits results with the other sign of zero. We remove it.
 #
 # **Task.** Write `fold` and `simplify`. `same_array(x, node)`, which is given, says whether `x`
 # is a Node of the shape and dtype of `node`.
@@ -1055,7 +1055,7 @@ print(f"{len(program.nodes)} results have {single:,} bytes; {len(offsets)} of th
 # *before* them, loops over `self.kept_axes(node)`, the axes that it keeps, which set all totals
 # to their first value, `START[node.op]`. Compare the `op` of a reduction by `==`,
 # not by `is`: each `np.maximum.reduce` is a new object. Unlike `layout.stored`, `self.stored`
-# has the outputs as well: a step in it is written to memory, even if only the caller reads it.
+# also has the outputs: a step in it is written to memory, even if only the caller reads it.
 #
 # **Task.** Write `nest`. A wrong index in Python is an IndexError; in C it would kill the
 # process. So the checks run the loops in Python.
