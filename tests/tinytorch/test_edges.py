@@ -178,6 +178,7 @@ def test_new_data_leaves_the_old_in_the_graph_and_inputs_count():
     x[0] = 5.0
     with pytest.raises(RuntimeError, match="mul needs its input of shape"):
         z.sum().backward()
+    gc.collect()
     count = len(changes.times)
     del w, x, y, z
     gc.collect()
