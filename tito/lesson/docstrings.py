@@ -36,7 +36,9 @@ def shorten(body: list[ast.stmt], lines: list[str]) -> dict[int, str]:
 
 
 def _short(lines: list[str]) -> list[str]:
-    """The lines of a docstring in the module: the same if it is not in the usual form."""
+    """The lines of a docstring in the module: the same if it is not in the usual form, or would
+    be longer.
+    """
     opening, text = OPENING.match(lines[0]), "\n".join(lines).rstrip()
     quotes = opening[1] if opening else '"""'
     if not opening or text.count(quotes) != 2 or not text.endswith(quotes) or "\\\n" in text:
@@ -50,7 +52,8 @@ def _short(lines: list[str]) -> list[str]:
     text = "\n\n".join(filter(None, kept))
     if "\n" in text and (lines[-1].strip() == quotes or examples):
         text += "\n"
-    return [f"{indent}{row}".rstrip() for row in f"{text}{quotes}".split("\n")]
+    short = [f"{indent}{row}".rstrip() for row in f"{text}{quotes}".split("\n")]
+    return short if len(short) <= len(lines) else lines
 
 
 def _notes(paragraph: str, indent: str) -> Iterator[str]:

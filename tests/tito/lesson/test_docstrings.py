@@ -98,7 +98,9 @@ def test_the_closing_quotes_follow_a_single_line_and_are_alone_after_an_example(
         'def f():\n    """First.\n\n    Mo\\\nre."""',
         'def f():\n    f"""First.\n\n    More."""',
         'def f():\n    x = """First.\n\n    More."""',
+        'def f():\n    """First.\n\n    >>> f()\n    3"""\n    return 3',
+        f'def f():\n    """First.\n\n    ValueError{" word" * 30}. More."""\n    return 3',
     ],
 )
-def test_what_is_not_in_the_usual_form_is_unchanged(code):
+def test_what_is_not_in_the_usual_form_or_would_be_longer_is_unchanged(code):
     assert shortened(code) == code
