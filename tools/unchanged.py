@@ -26,6 +26,7 @@ from tito.lesson.course import Entry
 REPOSITORY = Path(__file__).resolve().parents[1]
 RECORD = Path(__file__).with_name("passed.json")
 TESTS = "test_gate.py", "test_tracks.py", "test_review.py", "book/test_site.py"
+TESTS += ("tito/grading/test_class.py",)
 EVERY = "TITO_EVERY_LESSON"  # set: a test runs all lessons
 OTHERS = 2  # unchanged lessons that run
 
