@@ -51,7 +51,7 @@ def _not_right(exercise: Exercise, how: str) -> WorkError:
 def plain(code: str) -> str:
     """Code without docstrings, directives and solution markers."""
     lines = code.split("\n")
-    out = {n for n, line in enumerate(lines) if MARK.match(line) or line.startswith("#|")}
+    out = {n for n, line in enumerate(lines) if MARK.match(line) or cells.DIRECTIVE.match(line)}
     tree = cells.tree_or_none(code)
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and len(node.body) > 1:

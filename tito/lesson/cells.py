@@ -37,6 +37,7 @@ MAGIC = re.compile(
 )
 # In a learner's answer: a line that a script would take for the head of a cell.
 HEAD_OF_CELL = re.compile(r"^(\\*)(?=[ \t]*(?:#[ \t]*)?(?:%%|<codecell>|In\[[0-9 ]*\]))", re.M)
+DIRECTIVE = re.compile(r"# ?\|[ \t]*(\w+)(.*)")  # `# |` as black and autopep8 write it
 # Magics of a whole cell that is Python nevertheless.
 OF_PYTHON = re.compile(r"\s*%%(?:time|timeit|capture|prun|memit|mprun)\b")
 # As `comment_magics` writes them; `# right?` is more likely a question.
@@ -91,7 +92,7 @@ class Cell:
         self.title = self.metadata.get("title", "")
         tags = self.metadata.get("tags")
         self.tags = tags if isinstance(tags, list) else []
-        self.directives = _directives(self.source) if "#|" in self.source else {}
+        self.directives = _directives(self.source) if "|" in self.source else {}
 
     @property
     def task(self) -> str | None:
@@ -133,15 +134,14 @@ def _leading(source: str) -> Iterator[str]:
 
 
 def _is_directive(line: str) -> bool:
-    return line.startswith("#|") or COMMENTED.match(line) is not None
+    return DIRECTIVE.match(line) is not None or COMMENTED.match(line) is not None
 
 
 def _directives(source: str) -> dict[str, str]:
     directives = {}
     for line in _leading(source):
-        if line.startswith("#|"):
-            name, _, value = line[2:].strip().partition(" ")
-            directives[name] = value.strip()
+        if match := DIRECTIVE.match(line):
+            directives[match[1]] = match[2].strip()
     return directives
 
 
@@ -348,7 +348,7 @@ def _uncomment(path: Path, line: int, body: list[str], question: str | None = No
         ).split("\n")
     for i, text in enumerate(body):
         if text.strip() and not text.startswith("#"):
-            first = next((n for n in range(i, 0, -1) if not body[n - 1].startswith("#|")), 0)
+            first = next((n for n in range(i, 0, -1) if not DIRECTIVE.match(body[n - 1])), 0)
             raise WorkError(
                 f"{path}:{line + i}: this is code in a text cell: {text.strip()[:60]}",
                 f"Begin each line of your answer to {question} with `# `."

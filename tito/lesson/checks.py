@@ -180,7 +180,7 @@ def statements_of(source: str) -> tuple[Statement, ...]:
         table = symtable.symtable("\n".join(lines[first - 1 : last]), "checks", "exec")
         symbols = table.get_symbols()
         defines = frozenset(s.get_name() for s in symbols if s.is_assigned() or s.is_imported())
-        uses = frozenset(_globals_in(table))
+        uses = frozenset(globals_in(table))
         statements.append(Statement(node, number, first, last, defines, uses))
     return tuple(statements)
 
@@ -191,13 +191,13 @@ def _by_node(source: str) -> list[list[Statement]]:
     return [list(group) for _, group in groups]
 
 
-def _globals_in(table: symtable.SymbolTable) -> Iterator[str]:
+def globals_in(table: symtable.SymbolTable) -> Iterator[str]:
     """The global names that a scope, or one within it, looks up."""
     for symbol in table.get_symbols():
         if symbol.is_global() if table.get_type() != "module" else symbol.is_referenced():
             yield symbol.get_name()
     for inner in table.get_children():
-        yield from _globals_in(inner)
+        yield from globals_in(inner)
 
 
 def laws_without(source: str) -> list[str]:

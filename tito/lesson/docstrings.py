@@ -10,6 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
+from tito.lesson import cells
 from tito.lesson.pictures import LIKE, promised
 
 DROPPED = "\0"  # in place of a line that the module does not have
@@ -37,7 +38,7 @@ def shorten(body: list[ast.stmt], lines: list[str]) -> dict[int, str]:
 
 def _short(lines: list[str]) -> list[str]:
     """The lines of a docstring in the module: the same if it is not in the usual form, or would
-    be longer.
+    be longer, or end in a quote more.
     """
     opening, text = OPENING.match(lines[0]), "\n".join(lines).rstrip()
     quotes = opening[1] if opening else '"""'
@@ -53,7 +54,8 @@ def _short(lines: list[str]) -> list[str]:
     if "\n" in text and (lines[-1].strip() == quotes or examples):
         text += "\n"
     short = [f"{indent}{row}".rstrip() for row in f"{text}{quotes}".split("\n")]
-    return short if len(short) <= len(lines) else lines
+    is_text = cells.tree_or_none("\n".join(short).lstrip())
+    return short if len(short) <= len(lines) and is_text else lines
 
 
 def _notes(paragraph: str, indent: str) -> Iterator[str]:

@@ -25,6 +25,7 @@ from tito.lesson.course import Entry
 from tito.lesson.docstrings import DROPPED, shorten
 from tito.lesson.lesson_format import MARK, Exercise, Lesson
 from tito.lesson.outcome import UNWRITTEN, LeftOut, clean
+from tito.lesson.statements import imports_elsewhere
 
 LONGEST = 120  # characters in an import line before it is folded
 INDENTATION = {  # what Python says: what it means
@@ -42,7 +43,6 @@ TOP = re.compile(r"(?![\s#)\]}]|$|(?:else|elif|except|finally)\b)")
 NAMED = re.compile(r"^(?:async )?(?:def|class) +(\w+)|^(\w+)(?: *:[^=\n]+)? *=(?!=)", re.M)
 IMPORTED = re.compile(r"^(?:from +[\w.]+ +)?import +([\w., ]*\w)", re.M)
 MOST_DAMAGE = 10  # statements of a cell that Python cannot read; then the cell is left out
-
 
 Place = tuple[cells.Cell, int]  # a cell, and the line in it, from 0
 Row = tuple[str, Place | None]  # a line of a module, and where it came from
@@ -97,8 +97,7 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
     relative  what the first line names as its origin
     package   the name of the package, so that its imports are a separate group
 
-    The first text with which a cell begins is the docstring. Statements that are not valid Python
-    are left out. Raises TitoError when no cell is exported.
+    The first text that begins a cell is the docstring. Raises TitoError if no cell is exported.
     """
     if not source.exported:
         raise WorkError(
@@ -117,6 +116,7 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
             names += [name for node in others for name in defined(node) if name[0] != "_"]
         if lines:
             body += [("", None), ("", None)] * bool(body) + lines
+    imports += imports_elsewhere(source, [node for node, _ in imports], [row for row, _ in body])
     about = about or [(f'"""{declared.title}: {declared.summary.rstrip(".")}."""', None)]
     lines = about + _head(imports, names, package) + body
     text = "\n".join(line for line, _ in lines) + "\n"

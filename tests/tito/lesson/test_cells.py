@@ -253,6 +253,14 @@ def test_notebook_sources_may_be_lists_of_lines(tmp_path):
     assert cells.read(path).cells[0].source == "a = 1\nb = 2"
 
 
+def test_directives_are_read_as_formatters_write_them():
+    """black and autopep8 write `# | export`."""
+    for text in ("#| export\n", "# | export\n", "#|export\n\n"):
+        source = cells.parse(Path("a.py"), f'# %% exercise="one"\n{text}a = 1\n')
+        assert source.exported == source.cells
+        assert source.cells[0].directive_lines == {0}
+
+
 def test_of_several_cells_of_an_exercise_the_last_that_is_exported_counts():
     """It is the one whose definition the module has in the end."""
     mark, export = '# %% exercise="one"\n', "#| export\n"

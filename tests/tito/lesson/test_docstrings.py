@@ -99,6 +99,7 @@ def test_the_closing_quotes_follow_a_single_line_and_are_alone_after_an_example(
         'def f():\n    f"""First.\n\n    More."""',
         'def f():\n    x = """First.\n\n    More."""',
         'def f():\n    """First.\n\n    >>> f()\n    3"""\n    return 3',
+        'def f():\n    """Say "hi"\n\n    More.\n    """\n    return 3',
         f'def f():\n    """First.\n\n    ValueError{" word" * 30}. More."""\n    return 3',
     ],
 )

@@ -94,6 +94,16 @@ def test_an_import_that_shares_its_line_stays_where_it_is(small_workspace):
     compile(text, "module", "exec")
 
 
+def test_an_import_that_an_editor_moved_to_a_cell_that_is_not_exported_counts(small_workspace):
+    """`isort` gathers the imports of a script in the first cell that has code between them."""
+    entry = small_workspace.lesson("numbers")
+    edit(entry, "LIMIT = 10", "LIMIT = int(math.log2(np.exp2(10)))")
+    edit(entry, "import math\n", "\n# %%\nimport math, os\nimport numpy as np\n\n# %%\n#| export\n")
+    module = built(entry)
+    assert "import math\n\nimport numpy as np\n" in module.text and "import os" not in module.text
+    assert module.place(module.text.split("\n").index("import math") + 1).endswith("math, os")
+
+
 def test_a_star_import_is_on_a_separate_line(small_workspace):
     entry = small_workspace.lesson("numbers")
     long = f"from {'a' * 120} import *"
