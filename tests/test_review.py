@@ -24,7 +24,7 @@ ROOT = course.open_root(Path(__file__).resolve().parents[1])
 LESSONS = [entry.name for entry in lessons_to_run(ROOT.lessons) if entry.declared.exercises]
 ENOUGH = 3  # questions about an exercise
 SHARE = 0.97  # of the exercises have as many
-FEW = {  # the others: one line with too little to change, or long numbers
+FEW = {  # the others: one statement with too little to change, or long numbers
     "backprop-by-hand",
     "data-tensor-dataset",
     "tokenization-characters",
@@ -33,6 +33,7 @@ FEW = {  # the others: one line with too little to change, or long numbers
     "embeddings-rnn-step",
     "differentiation-hessian",
     "quantization-size",
+    "layers-state",
 }
 TIMED = {"profiling-seconds"}  # reads a clock, so two runs of a changed version may differ
 

@@ -22,8 +22,10 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from tito.lesson import cells
 from tito.lesson.changes import CellText, Change, changes, more_changes, variables
@@ -48,10 +50,13 @@ VALUES = re.compile(r"nonzero|unique|argwhere|mask|\[[^]]*[<>]")  # shapes may d
 
 @dataclass(frozen=True)
 class Ran:
-    """What a version of the code did: {check: (status, message)}, and the examples' values."""
+    """What a version of the code did: {check: (status, message)}, the examples' values, and the
+    calls that were recorded (see `observe.py`; lines are of the cell).
+    """
 
     checks: dict[str, tuple[str, str]]
     values: tuple[str | None, ...]
+    calls: Sequence[dict[str, Any]] = field(default=(), compare=False)
 
     @property
     def failed(self) -> list[str]:
@@ -268,16 +273,16 @@ def parts_of(node: ast.stmt) -> list[ast.expr | ast.keyword | ast.arg]:
 
 
 def names_read(node: ast.stmt) -> set[str]:
-    """The names that a statement, or the head of a compound one, reads and does not define, and
-    the attributes of `self`. Those of Python and NumPy do not count.
+    """The names and attributes that a statement, or the head of a compound one, reads and does not
+    define. Those of Python and NumPy do not count.
     """
-    read, own = set[str](), {"self", "np", *dir(builtins)}
+    read, own = set[str](), {"self", *dir(builtins), *dir(np), *dir(np.ndarray), "np"}
     for part in parts_of(node):
         if isinstance(part, ast.Name):
             (read if isinstance(part.ctx, ast.Load) else own).add(part.id)
         elif isinstance(part, ast.arg):
             own.add(part.arg)
-        elif isinstance(part, ast.Attribute) and ast.unparse(part.value) == "self":
+        elif isinstance(part, ast.Attribute):
             read.add(part.attr)
     return read - own
 
@@ -318,12 +323,12 @@ def alike(a: str, b: str) -> bool:
 def core(message: str) -> str:
     """A check's message without its guess at the cause: up to the part that says what is yours."""
     message = re.split(r" \w+ returns .*; its docstring", message)[0]
-    parts = re.split(r"(: (?=[a-z])|\. (?=[\w`]))", message)
+    parts = re.split(r"(: (?=[a-z])|\. (?=[A-Za-z`]))", message)  # not in [[0. 1.]]
     words = re.compile(r"\b(yours?|still|gives?)\b", re.IGNORECASE)
     end = next((n for n, part in enumerate(parts) if words.search(part)), -1)
     if end < 0:
         return parts[0] if len(parts[0]) > 50 else message
-    is_rest = re.search(r"raises \w+Error$|says$|axis", parts[end])  # that error's own words
+    is_rest = re.search(r"raises \w+Error$|says$|with$|axis", parts[end])  # that error's own words
     return "".join(parts[: end + (3 if is_rest else 1)])
 
 
@@ -369,15 +374,11 @@ def effort(question: Question) -> int:
 
 @dataclass
 class Results:
-    """What an exercise's code and its versions did, and the questions about it.
-
-    calls  those that the visible checks make, see `observe.py`; lines are of the cell
-    """
+    """What an exercise's code and its versions did, and the questions about it."""
 
     code: Code
     before: Ran
     ran: list[tuple[Version, Ran]]
-    calls: list[dict[str, Any]]
 
     def questions(self) -> list[Question]:
         """The questions, the best first: of a kind those with few digits to work out, and only
@@ -452,14 +453,13 @@ class Results:
             # a result that is another variable can be read off the message
             if not is_clear or re.fullmatch(r"return [\w.]+", version.text):
                 continue
-            others, answer = dict[str, bool](), self.place(version)  # {change: whether likely}
+            others, answer = set[str](), self.place(version)
             for other, ran in self.near(version.line):
                 place = self.place(other)
                 is_other = NUMBER.sub("", place) != NUMBER.sub("", answer)  # not by numbers only
-                if ran.failed and is_other and not is_alike(ran, after, message):
-                    others[place] = bool(ran.messages)
-            likely = sum(others.values()) > 1
-            best = sorted(place for place in others if others[place] or not likely)
+                if ran.messages and is_other and not is_alike(ran, after, message):
+                    others.add(place)
+            best = sorted(others)
             names = names_in(answer) - names_in(" ".join(best))
             is_told = names & names_in(message) or self.is_told(version, message)
             if len(best) > 1 and not is_told:
@@ -501,11 +501,11 @@ class Results:
             answer = self.code.old(line)
             rows = [row for row in self.ran if row[0].line == line and row[1].failed]
             is_long = len(answer) > LONGEST_LINE or answer.startswith("raise ")
-            if not rows or is_long or not WORK.search(answer):
+            if not rows or is_long or not WORK.search(re.sub("^for .* in ", "", answer)):
                 continue
             shown = self.code.shown(line, "?")
             known = {word for _, text in shown for word in re.findall(r"\w+", text)}
-            if not names_read(self.code.statements[line]) <= known:
+            if len(self.code.own) < 2 or not names_read(self.code.statements[line]) <= known:
                 continue
             wrong = {ran.messages[0]: v.text for v, ran in rows if ran.messages and v.text}
             reasons = tuple(f"{text}\n  {message}" for message, text in wrong.items())[:3]
@@ -516,7 +516,7 @@ class Results:
     def shape(self) -> Iterator[Question]:
         """What is the shape of a variable, or of the result, for arguments of these shapes?"""
         shapes: dict[tuple[int, str, str], set[str]] = {}
-        for call in self.calls:
+        for call in self.before.calls:
             found = [f for f in self.code.functions if f.name == call["function"]]
             told, lengths = told_arguments(call)
             if len(found) != 1 or len(lengths - {1}) < 3 or VALUES.search(ast.unparse(found[0])):

@@ -74,9 +74,10 @@ class Work:
         module_lines, firsts = {line: n for n, line in self.places.items()}, self.code.firsts
         self.traced = [(n, module_lines.get(firsts[line], n)) for n, line in self.places.items()]
 
-    def ran(self, cell: str, fill: int) -> Ran | None:
+    def ran(self, cell: str, fill: int, is_traced: bool = False) -> Ran | None:
         """What a version does; None when it does not come to its end in time."""
-        observed = {"examples": self.code.examples, "traced": [], "fill": fill}
+        traced = self.traced if is_traced else []
+        observed = {"examples": self.code.examples, "traced": traced, "fill": fill}
         events = self.run(with_cell(self.module, self.cell, cell), observed)
         checks = {e["id"]: e for e in events if e["event"] == "check"}
         statuses = {event["status"] for event in checks.values()}
@@ -84,14 +85,17 @@ class Work:
             return None
         values = tuple(event["value"] for event in events if event["event"] == "example")
         outcomes = {id: (e["status"], " ".join(e["message"].split())) for id, e in checks.items()}
-        return Ran(outcomes, values)
+        return Ran(outcomes, values, self.calls_in(events))
 
-    def calls(self, cell: str, run: str, fill: int = FILLS[0]) -> list[dict[str, Any]]:
-        """The calls that an example or a check makes, with lines of the cell. "": all checks."""
-        is_example = bool(run) and run not in self.ids
-        observed = {"examples": [run] * is_example, "traced": self.traced, "fill": fill}
-        only = self.ids if not run else [run] * (not is_example)
-        events = self.run(with_cell(self.module, self.cell, cell), observed, only)
+    def calls(self, cell: str, run: str) -> list[dict[str, Any]]:
+        """The calls that an example or a check makes."""
+        examples = [run] * (run not in self.ids)
+        observed = {"examples": examples, "traced": self.traced, "fill": FILLS[0]}
+        only = [] if examples else [run]
+        return self.calls_in(self.run(with_cell(self.module, self.cell, cell), observed, only))
+
+    def calls_in(self, events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The recorded calls, with lines of the cell."""
         calls = [event for event in events if event["event"] == "call"]
         for call in calls:
             call["steps"] = [(self.places.get(step[0], 0), *step[1:]) for step in call["steps"]]
@@ -105,14 +109,13 @@ class Work:
         asked     no more versions than needed are tried for some questions with none of these keys
         versions  run these instead
         """
-        calls = self.calls(self.cell.source, "", fill)  # also warms the process up
-        if not (before := self.ran(self.cell.source, fill)):
+        if not (before := self.ran(self.cell.source, fill, is_traced=True)):
             self.code.examples = []  # one takes too long
             before = self.ran(self.cell.source, fill)
         if not before or before.failed:
             name = self.exercise.id
             raise WorkError(f"{name} does not pass its checks.", f"tito test {name} shows why.")
-        results, began = Results(self.code, before, [], calls), perf_counter()
+        results, began = Results(self.code, before, []), perf_counter()
         tried = self.code.versions(MOST_VERSIONS) if versions is None else versions
         lost = set[int]()
         for number, version in enumerate(tried):
@@ -132,11 +135,11 @@ class Work:
         """Whether another process, with another hash seed and other numbers in fresh memory, gives
         the same answer.
         """
-        if question.kind == "shape":
-            calls = self.calls(self.cell.source, "", FILLS[1])
-            return question in Results(self.code, results.before, [], calls).questions()
-        known = {version.cell: after for version, after in results.ran} | {"": results.before}
         self.code.examples = results.code.examples
+        if question.kind == "shape":
+            before = self.ran(self.cell.source, FILLS[1], is_traced=True)
+            return before is not None and question in Results(self.code, before, []).questions()
+        known = {version.cell: after for version, after in results.ran} | {"": results.before}
         return self.ran(question.cell or self.cell.source, FILLS[1]) == known[question.cell]
 
     def steps(self, question: Question, cell: str = "") -> list[Step]:

@@ -122,7 +122,7 @@ class Examiner:
             else:
                 lost.add(version.line)
         known = {version.cell: after for version, after in ran} | {"": before}
-        found = [one for one in Results(code, before, ran, []).questions() if is_printable(one)]
+        found = [one for one in Results(code, before, ran).questions() if is_printable(one)]
         if self.ours:  # the code runs beside solutions, and could put them into a message
             found = [replace(one, reasons=()) for one in found if one.kind == "missing"]
         turn = number % len(FIRST)
