@@ -214,7 +214,7 @@ def judge_mine(seed):
     circuit, repeats, more = own_circuit(folder, seed)
     problems += more
     if len(notes) == len(TRAINED_BY) and not own and not problems:
-        sys.exit("you have no trained network yet: " + "; ".join(notes))
+        sys.exit("\n  ".join(["you have no trained network yet:", *notes]))
     given = [Entry(name, *given) for name, given in given_entries().items()]
     events = {"public": (*flat_digits("test"), {}), "fresh": (*fresh_digits(seed), {})}
     report = referee([*given, *own], events)
@@ -244,7 +244,8 @@ def judge_mine(seed):
         last = [step for step in done if step.text][-1]
         print(f"\nAs trained: {done[0].text}\n{last.name}: {last.text}")
     print("".join(f"\n{note}" for note in notes))
-    path = write_page(place_on_board(board, names, steps), board, steps, figure, notes, seed)
+    line = place_on_board(board, names, steps)
+    path = write_page(line, board, names, steps, figure, notes, seed)
     print(f"The page, which you can show: {os.path.relpath(path)}")
     return measured, figure
 

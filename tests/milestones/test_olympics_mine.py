@@ -187,6 +187,9 @@ def test_what_entry_save_wrote_is_judged_with_its_name(folder, capsys):
         "digits, fresh: CNN.npz": 335,
         "digits, fresh: MLP.npz": 318,
     }
+    page = page_of(folder)
+    for name in ("CNN.npz", "MLP.npz"):
+        assert len(re.findall(f"<tr class=own><td>[1-9]</td><td>{name}</td>", page)) == 2
 
 
 def test_other_options_beside_mine_are_refused(folder):
