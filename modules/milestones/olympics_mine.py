@@ -49,9 +49,10 @@ TABLES, GROUP = ("embedding", "positions"), 32
 PROMPT = '"My dear'
 NOT_DONE = (ImportError, NotImplementedError)  # of a lesson
 STYLE = """:root { color-scheme: light dark; }
-body { font: 17px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; }
+body { font: 17px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; }
 body { padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; width: 100%; font-size: .85em; }
+table { font-variant-numeric: tabular-nums; }
 .wide { overflow-x: auto; }
 td, th { border-bottom: 1px solid #8886; padding: .3rem .7rem .3rem 0; text-align: left; }
 :is(td, th):nth-child(4), :is(td, th):nth-child(5) { text-align: right; }
@@ -451,8 +452,8 @@ def table(head, rows, own=()):
     return f'<div class="wide"><table>{"".join(lines)}</table></div>'
 
 
-ABOUT = """<b>Bold</b>: my own networks. The others are given by the course; "leaked" has learned
-the public test. Entries share a rank where the test cannot tell them apart."""
+ABOUT = """<b>Bold</b>: my own networks. The others are given by the course; "leaked" has
+learned the public test. Entries share a rank where the test cannot tell them apart."""
 HEAD = ("step", "bits per character", "against as trained", "bytes", "tokens per CPU s", "")
 
 
@@ -482,7 +483,10 @@ def page(board, own, steps, figure, notes, seed):
         said = (
             "The intervals contain the mean with a probability of 95 %. The speeds are medians "
         )
-        parts.append(f"<p>{said}of {ROUNDS}, with the lowest and the highest.</p>")
+        parts.append(
+            f"<p>{said}of {ROUNDS}, with the lowest and the highest. "
+            "Vertical bars are the intervals of the change against the model as trained.</p>"
+        )
         done = [step for step in done if step.text]  # the simulator writes none
         for when, step in (("as trained", done[0]), (f"after: {done[-1].name}", done[-1])):
             parts.append(f"<h3>It writes, {when}, with seed {seed}</h3>")
