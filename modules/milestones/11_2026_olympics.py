@@ -228,7 +228,7 @@ def judge_mine(seed):
             print(f"{mark} {rank}  {name:14} {right:10}  {size:>9} bytes  {work:>13}  {reason}")
     print("\nThe ladder of your GPT:" * (folder / "gpt.npz").exists(), flush=True)
     steps, problem = ladder_of(folder, seed)
-    notes += [*problems, *[problem] * bool(problem)]
+    notes += [text.replace(f"{folder}{os.sep}", "") for text in (*problems, problem) if text]
     measured = {
         f"digits, fresh: {row['entry']}": row["right"] / row["n"]
         for row in report.rows
