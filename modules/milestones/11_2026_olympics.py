@@ -214,7 +214,7 @@ def judge_mine(seed):
     circuit, repeats, more = own_circuit(folder, seed)
     problems += more
     if len(notes) == len(TRAINED_BY) and not own and not problems:
-        sys.exit("you have no trained network yet: " + "; ".join(notes))
+        sys.exit("\n  ".join(["you have no trained network yet:", *notes]))
     given = [Entry(name, *given) for name, given in given_entries().items()]
     events = {"public": (*flat_digits("test"), {}), "fresh": (*fresh_digits(seed), {})}
     report = referee([*given, *own], events)
@@ -228,7 +228,7 @@ def judge_mine(seed):
             print(f"{mark} {rank}  {name:14} {right:10}  {size:>9} bytes  {work:>13}  {reason}")
     print("\nThe ladder of your GPT:" * (folder / "gpt.npz").exists(), flush=True)
     steps, problem = ladder_of(folder, seed)
-    notes += [*problems, *[problem] * bool(problem)]
+    notes += [text.replace(f"{folder}{os.sep}", "") for text in (*problems, problem) if text]
     measured = {
         f"digits, fresh: {row['entry']}": row["right"] / row["n"]
         for row in report.rows
@@ -244,7 +244,8 @@ def judge_mine(seed):
         last = [step for step in done if step.text][-1]
         print(f"\nAs trained: {done[0].text}\n{last.name}: {last.text}")
     print("".join(f"\n{note}" for note in notes))
-    path = write_page(place_on_board(board, names, steps), board, steps, figure, notes, seed)
+    line = place_on_board(board, names, steps)
+    path = write_page(line, board, names, steps, figure, notes, seed)
     print(f"The page, which you can show: {os.path.relpath(path)}")
     return measured, figure
 

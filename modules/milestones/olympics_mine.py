@@ -49,11 +49,13 @@ TABLES, GROUP = ("embedding", "positions"), 32
 PROMPT = '"My dear'
 NOT_DONE = (ImportError, NotImplementedError)  # of a lesson
 STYLE = """:root { color-scheme: light dark; }
-body { font: 17px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; }
+body { font: 17px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; }
 body { padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; width: 100%; font-size: .85em; }
+table { font-variant-numeric: tabular-nums; }
 .wide { overflow-x: auto; }
 td, th { border-bottom: 1px solid #8886; padding: .3rem .7rem .3rem 0; text-align: left; }
+:is(td, th):nth-child(4), :is(td, th):nth-child(5) { text-align: right; }
 img { max-width: 100%; background: white; border-radius: 8px; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 pre { border-left: 3px solid #8886; padding-left: 1rem; }
@@ -437,30 +439,37 @@ def ladder_of(folder, seed):
         return [], f"your GPT cannot be judged: {error}"
 
 
-def table(head, rows):
-    """An HTML table; a row whose second cell is empty is a step that is left open."""
+def table(head, rows, own=()):
+    """An HTML table; a row whose second cell is empty is a step that is left open.
+
+    own  names of the learner's entries: their rows are bold
+    """
     lines = [f"<tr>{''.join(f'<th>{html.escape(cell)}</th>' for cell in head)}</tr>"]
     for row in rows:
         cells = "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row)
-        kind = " class=open" * (not row[1]) + " class=own" * row[1].startswith("your ")
+        kind = " class=open" * (not row[1]) + " class=own" * (row[1] in own)
         lines.append(f"<tr{kind}>{cells}</tr>")
     return f'<div class="wide"><table>{"".join(lines)}</table></div>'
 
 
+ABOUT = """<b>Bold</b>: my own networks. The others are given by the course; "leaked" has
+learned the public test. Entries share a rank where the test cannot tell them apart."""
 HEAD = ("step", "bits per character", "against as trained", "bytes", "tokens per CPU s", "")
 
 
-def page(board, steps, figure, notes, seed):
+def page(board, own, steps, figure, notes, seed):
     """The page that one can show, a str.
 
     board  {event: rows of (rank, entry, right answers, bytes, FLOPs, reason)}
+    own    names of the learner's entries
     """
     name, today = learner(), date.today()
     title = f"The networks of {name}" if name else "My networks"
     parts = [f"<h1>{html.escape(title)}</h1>", f"<p>{today.day} {today:%B %Y}, seed {seed}</p>"]
+    parts.append(f"<p>{ABOUT}</p>")
     for event, rows in board.items():
         head = ("rank", "entry", "right answers", "bytes", "FLOPs", "")
-        parts += [f"<h2>{html.escape(event)}</h2>", table(head, rows)]
+        parts += [f"<h2>{html.escape(event)}</h2>", table(head, rows, own)]
     if steps:
         file = io.BytesIO()
         figure.savefig(file, format="png", dpi=120)
@@ -474,7 +483,10 @@ def page(board, steps, figure, notes, seed):
         said = (
             "The intervals contain the mean with a probability of 95 %. The speeds are medians "
         )
-        parts.append(f"<p>{said}of {ROUNDS}, with the lowest and the highest.</p>")
+        parts.append(
+            f"<p>{said}of {ROUNDS}, with the lowest and the highest. "
+            "Vertical bars are the intervals of the change against the model as trained.</p>"
+        )
         done = [step for step in done if step.text]  # the simulator writes none
         for when, step in (("as trained", done[0]), (f"after: {done[-1].name}", done[-1])):
             parts.append(f"<h3>It writes, {when}, with seed {seed}</h3>")
@@ -484,7 +496,8 @@ def page(board, steps, figure, notes, seed):
     commands = [f"tito milestone run {file} --again" for file in TRAINED_BY]
     commands.append(f"tito milestone run olympics --mine --seed {seed}")
     parts.append(
-        f"<h2>To compute this again</h2><pre>{html.escape(chr(10).join(commands))}</pre>"
+        "<h2>To compute this again</h2><p>A network that was trained with another seed than 0 "
+        f"needs that --seed, too.</p><pre>{html.escape(chr(10).join(commands))}</pre>"
     )
     return html_page(title, "\n".join(parts), STYLE, "img-src data:")
 

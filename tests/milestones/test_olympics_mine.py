@@ -117,7 +117,7 @@ def test_damaged_and_other_files_are_named_and_the_rest_is_judged(trained, capsy
     assert "contains nan or infinity" in said and figure is None
     assert "your GPT cannot be judged: " in said and "holds no GPT" in said
     assert "mine.npz cannot be judged" in said and "other.npz cannot be judged: its arr" in said
-    assert "holds no GPT" in page_of(trained)
+    assert "holds no GPT" in page_of(trained) and str(trained) not in page_of(trained)
 
 
 def test_a_network_of_another_edition_is_refused_by_the_referee(folder, capsys):
@@ -187,6 +187,9 @@ def test_what_entry_save_wrote_is_judged_with_its_name(folder, capsys):
         "digits, fresh: CNN.npz": 335,
         "digits, fresh: MLP.npz": 318,
     }
+    page = page_of(folder)
+    for name in ("CNN.npz", "MLP.npz"):
+        assert len(re.findall(f"<tr class=own><td>[1-9]</td><td>{name}</td>", page)) == 2
 
 
 def test_other_options_beside_mine_are_refused(folder):

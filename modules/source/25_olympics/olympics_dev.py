@@ -294,6 +294,8 @@ draw_ranks(figures)
 # intervals would be about half as long. The ranks are stricter than a test at 5 %: where two
 # equally long 95 % intervals just touch, the difference has a p-value of about 0.005, and for
 # comparisons at 5 % the intervals would have to be those of about 84 %, 1.39 standard errors.
+# Both numbers are for entries that answer different questions. On the same questions, as here,
+# the ranks are stricter still ("Look back" 2).
 
 # %% [markdown] page="Files from strangers, safely"
 # ## Entries and digests
@@ -940,7 +942,8 @@ figure = draw_seeds({seed: [(k / 359, *accuracy_interval(k, 359)) for k in count
 #
 # ## A competition for your class
 #
-# `tito milestone run olympics` lets your referee judge the seven entries of this chapter.
+# `tito milestone run olympics` lets your referee judge the seven entries of this chapter. With
+# `--mine`, the networks that your milestones trained are on the board, too.
 # Teachers can run a competition with `tito milestone run olympics --class FOLDER`: the folder
 # contains the entry of each learner, an `.npz` file with arrays and a `.toml` file with `build`
 # and the sizes. (`tito submit` does not include these two files: hand them in separately.) The
