@@ -29,6 +29,7 @@ ATTRIBUTES = frozenset(
     " mathsize mathvariant maxsize minsize movablelimits notation rowalign rowlines rowspacing"
     " rowspan rspace scriptlevel separator stretchy symmetric voffset width xmlns".split()
 )
+CLOSING = (")", "]", "}", "|", "!")
 LINK = re.compile(r"(?i)(https?|mailto):|(?!//)[^:\\]*([/?#]|\Z)")
 # A plot of matplotlib on a dark page: each colour is as light as it was dark, in the same hue. A
 # picture in it, turned twice, keeps its colours.
@@ -134,7 +135,27 @@ def mathml(formula: "Element") -> str:
                 element.set(name, html.unescape(value))
             else:
                 del element.attrib[name]
+        if element.text == "∞":  # a number, without the spaces of an operator
+            element.tag = "mi"
+    for row in [*formula.iter("mrow")]:
+        _space(row)
     return tostring(formula, encoding="unicode")
+
+
+def _space(row: "Element") -> None:
+    """Give a row the spaces that TeX does: none after the sign of -8, a thin one in "log n"."""
+    from xml.etree.ElementTree import Element
+
+    for before, part in [*zip([None, *row], row)]:
+        first = part
+        while len(first):
+            first = first[0]
+        if part.text in ("+", "−"):
+            if before is None or before.tag == "mo" and before.text not in CLOSING:
+                part.set("form", "prefix")
+        elif before is not None and before.tag == "mi" and len(before.text or "") > 1:
+            if first.tag != "mo":
+                row.insert([*row].index(part), Element("mspace", width="0.167em"))
 
 
 # Pages from templates: `grading/gradebook/*.html` and `grading/page/*.html`.

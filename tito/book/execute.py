@@ -364,8 +364,10 @@ def _run_milestone(program: Milestone, folder: Path) -> dict[str, Any]:
         "printed": [],
     }
     if picture:
-        data = {"image/png": base64.b64encode(picture).decode()}
-        outputs["drawn"] = [{"output_type": "display_data", "metadata": {}, "data": data}]
+        png = base64.b64encode(picture).decode()
+        data = {"image/svg+xml": report.get("svg", ""), "image/png": png}
+        drawn = {"output_type": "display_data", "metadata": {}, "data": data}
+        outputs["drawn"] = [_reproducible(drawn)]
     if printed:
         outputs["printed"] = [{"output_type": "stream", "name": "stdout", "text": printed}]
     return outputs

@@ -169,6 +169,7 @@ class _Builder(Builder):
 
     def __init__(self, entry: Entry, source: cells.Source, record: dict[str, Any]) -> None:
         super().__init__(entry, {})
+        self.sections[0].path = "index"  # beside the pages of other lessons, as all sections
         self.source, self.record = source, record
         self.hashes = progress.exercise_hashes(entry, source)
         saved = demonstrations.load_results(entry)

@@ -6,6 +6,7 @@ decides nothing: `milestone.py`, in the process that started this one, compares 
 """
 
 import importlib.util
+import io
 import json
 import os
 import sys
@@ -58,9 +59,12 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
         return {}
     measured, figure = program.run(request["seed"], *words)
     seconds = round(time.perf_counter() - began, 2)
+    drawing = io.StringIO()  # which a page can show in the dark, too
     if figure is not None:
         figure.savefig(request["picture"], format="png", dpi=120, bbox_inches="tight")
+        figure.savefig(drawing, format="svg", bbox_inches="tight")
     return {
+        "svg": drawing.getvalue(),
         "measured": {  # a count stays an int
             str(name): value if type(value) is int else float(value)
             for name, value in measured.items()

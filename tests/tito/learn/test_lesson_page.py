@@ -131,8 +131,10 @@ def test_a_term_of_an_earlier_lesson_has_its_explanation_for_a_title(small_cours
         "02_sums/sums_dev.py": "\n# %% [markdown]\n# `fixed point` *Fixed points*, fixed point.\n",
     }
     for name, words in said.items():
-        with (small_course.path / "modules/source" / name).open("a", encoding="utf-8") as file:
-            file.write(words)
+        path = small_course.path / "modules/source" / name
+        text = path.read_text(encoding="utf-8")
+        opening, heading, rest = text.partition("# %% [markdown]\n# ## ")
+        path.write_text(f"{opening}{words.lstrip()}\n{heading}{rest}", encoding="utf-8")
     workspace.init(tmp_path / "mine", small_course)
     root = course.open_root(tmp_path / "mine")
     (link,) = page_of(root.lesson("sums")).select("a.term")
@@ -198,6 +200,9 @@ def test_formulas_become_mathml_and_html_stays_text():
     inline, block = page.find_all("math")
     assert inline["display"] == "inline" and inline.msup and block["display"] == "block"
     assert block.mfrac and page.find("b") is None and "<b>a</b>" in page.text
+    signs = BeautifulSoup(markdown(r"$a - b = -8 - \infty + \log n + \log(n)$"), "html.parser")
+    assert [one.get("form") for one in signs.find_all("mo", string="−")] == [None, "prefix", None]
+    assert signs.find("mi", string="∞") and len(signs.find_all("mspace")) == 1
     table = BeautifulSoup(markdown("| a | b |\n| --- | --- |\n| 1 | $y$ |"), "html.parser")
     assert [cell.text for cell in table.find_all("th")] == ["a", "b"] and table.td.text == "1"
 
