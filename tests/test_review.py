@@ -33,7 +33,6 @@ FEW = {  # the others: one statement with too little to change, or long numbers
     "embeddings-rnn-step",
     "differentiation-hessian",
     "quantization-size",
-    "layers-state",
 }
 TIMED = {"profiling-seconds"}  # reads a clock, so two runs of a changed version may differ
 

@@ -453,13 +453,14 @@ class Results:
             # a result that is another variable can be read off the message
             if not is_clear or re.fullmatch(r"return [\w.]+", version.text):
                 continue
-            others, answer = set[str](), self.place(version)
+            others, answer = dict[str, bool](), self.place(version)  # {change: whether likely}
             for other, ran in self.near(version.line):
                 place = self.place(other)
                 is_other = NUMBER.sub("", place) != NUMBER.sub("", answer)  # not by numbers only
-                if ran.messages and is_other and not is_alike(ran, after, message):
-                    others.add(place)
-            best = sorted(others)
+                if ran.failed and is_other and not is_alike(ran, after, message):
+                    others[place] = bool(ran.messages)
+            likely = sum(others.values()) > 1
+            best = sorted(place for place in others if others[place] or not likely)
             names = names_in(answer) - names_in(" ".join(best))
             is_told = names & names_in(message) or self.is_told(version, message)
             if len(best) > 1 and not is_told:
