@@ -30,6 +30,7 @@ ATTRIBUTES = frozenset(
     " rowspan rspace scriptlevel separator stretchy symmetric voffset width xmlns".split()
 )
 CLOSING = (")", "]", "}", "|", "!")
+SPACED = re.compile(r"(\\(?:log|exp|min|max|tanh)) *(?=(?<= )[^\W_]|\\)(?!\\left|\\[!,])")
 LINK = re.compile(r"(?i)(https?|mailto):|(?!//)[^:\\]*([/?#]|\Z)")
 # A plot of matplotlib on a dark page: each colour is as light as it was dark, in the same hue. A
 # picture in it, turned twice, keeps its colours.
@@ -109,7 +110,8 @@ def formula_html(content: str, is_block: bool) -> str:
 
     try:
         kind = "block" if is_block else "inline"
-        made = mathml(Converter(display=kind).convert_to_element(content))
+        text = SPACED.sub(r"\1\,", content)  # "log n", but "log(n)"
+        made = mathml(Converter(display=kind).convert_to_element(text))
         if "\\" not in made:  # or a command that it does not know
             return made
     except Exception:  # latex2mathml raises many
@@ -137,25 +139,12 @@ def mathml(formula: "Element") -> str:
                 del element.attrib[name]
         if element.text == "∞":  # a number, without the spaces of an operator
             element.tag = "mi"
-    for row in [*formula.iter("mrow")]:
-        _space(row)
-    return tostring(formula, encoding="unicode")
-
-
-def _space(row: "Element") -> None:
-    """Give a row the spaces that TeX does: none after the sign of -8, a thin one in "log n"."""
-    from xml.etree.ElementTree import Element
-
-    for before, part in [*zip([None, *row], row)]:
-        first = part
-        while len(first):
-            first = first[0]
-        if part.text in ("+", "−"):
-            if before is None or before.tag == "mo" and before.text not in CLOSING:
+    for row in formula.iter("mrow"):
+        for before, part in zip([None, *row], row):
+            is_sign = before is None or before.tag == "mo" and before.text not in CLOSING
+            if is_sign and part.text in ("+", "−"):  # no space behind it, as in -8
                 part.set("form", "prefix")
-        elif before is not None and before.tag == "mi" and len(before.text or "") > 1:
-            if first.tag != "mo":
-                row.insert([*row].index(part), Element("mspace", width="0.167em"))
+    return tostring(formula, encoding="unicode")
 
 
 # Pages from templates: `grading/gradebook/*.html` and `grading/page/*.html`.

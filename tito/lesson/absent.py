@@ -15,7 +15,7 @@ from tito.lesson.statements import bound_by
 
 # As `cells.comment_magics` writes it.
 ASSIGNED = re.compile(r"^# *(\w+) *= *(?:%[A-Za-z]|![^=\s]).*", re.M)
-DEFINES = r"(?:(?:async )?def|class) +{0}\b|{0} *(?::[^=\n]+)?=(?!=)"
+DEFINES = r"^(?:(?:(?:async )?def|class) +{0}\b|{0} *(?::[^=\n]+)?=(?!=))"
 
 
 def absent_names(module: ExportedModule) -> dict[str, str]:
@@ -61,7 +61,7 @@ def _reason(name: str, source: cells.Source, lesson: Lesson, bound: set[str]) ->
         if words := next(found, ""):
             return words
     exercise = next(
-        (e for e in lesson.exercises if re.search(_top(name), e.cell.source, re.M)), None
+        (e for e in lesson.exercises if re.search(DEFINES.format(name), e.cell.source, re.M)), None
     )
     cell = source.cell(exercise.name) if exercise else None
     if not cell or not exercise:
@@ -70,8 +70,7 @@ def _reason(name: str, source: cells.Source, lesson: Lesson, bound: set[str]) ->
         return f"its cell, cell {cell.number}, is no code cell."
     if magic := cells.magic_of(cell.source):
         return f"its cell, cell {cell.number}, begins with `{magic}`, so it is not Python."
-    others = [n for n in re.findall(_top(r"(\w+)"), cell.source, re.M)]
-    own = [part for pair in others for part in pair if part and part not in _names(exercise.cell)]
+    own = [name for name in _names(cell) if name not in _names(exercise.cell)]
     if close := difflib.get_close_matches(name, own, 1, 0.5) or own[:1]:
         return f"its cell, cell {cell.number}, defines {close[0]}. Was it renamed?"
     if "export" not in cell.directives and "exporti" not in cell.directives:
@@ -79,12 +78,9 @@ def _reason(name: str, source: cells.Source, lesson: Lesson, bound: set[str]) ->
     return f"its cell, cell {cell.number}, does not."
 
 
-def _names(cell: cells.Cell) -> set[str]:
-    return {part for pair in re.findall(_top(r"(\w+)"), cell.source, re.M) for part in pair}
-
-
-def _top(name: str) -> str:
-    return "^(?:" + DEFINES.format(name) + ")"
+def _names(cell: cells.Cell) -> list[str]:
+    found = re.findall(DEFINES.format(r"(\w+)"), cell.source, re.M)
+    return [name for pair in found for name in pair if name]
 
 
 def _elsewhere(name: str, source: cells.Source) -> Iterator[str]:
@@ -92,7 +88,7 @@ def _elsewhere(name: str, source: cells.Source) -> Iterator[str]:
     for cell in source.cells:
         if cell in source.exported:
             continue
-        if match := re.search(_top(name), cell.source, re.M):
+        if match := re.search(DEFINES.format(name), cell.source, re.M):
             place = f"cell {cell.number}, line {_line(cell, match)}"
             if cell.kind != "code":
                 yield f"{place} does, but that is no code cell."

@@ -117,7 +117,8 @@ class Cell:
     @property
     def directive_lines(self) -> set[int]:
         """The numbers of its `#| ...` lines and commented commands above the code, from 0."""
-        return {n for n, line in enumerate(_leading(self.source)) if _is_directive(line)}
+        rows = enumerate(_leading(self.source))
+        return {n for n, row in rows if DIRECTIVE.match(row) or COMMENTED.match(row)}
 
 
 def said(source: str) -> dict[str, str]:
@@ -133,16 +134,9 @@ def _leading(source: str) -> Iterator[str]:
     return itertools.takewhile(lambda line: line[:1] == "#" or not line.strip(), source.split("\n"))
 
 
-def _is_directive(line: str) -> bool:
-    return DIRECTIVE.match(line) is not None or COMMENTED.match(line) is not None
-
-
 def _directives(source: str) -> dict[str, str]:
-    directives = {}
-    for line in _leading(source):
-        if match := DIRECTIVE.match(line):
-            directives[match[1]] = match[2].strip()
-    return directives
+    found = map(DIRECTIVE.match, _leading(source))
+    return {match[1]: match[2].strip() for match in found if match}
 
 
 @dataclass(eq=False)
