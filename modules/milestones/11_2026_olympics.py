@@ -232,7 +232,7 @@ def judge_mine(seed):
     measured = {
         f"digits, fresh: {row['entry']}": row["right"] / row["n"]
         for row in report.rows
-        if row["event"] == "fresh" and row["entry"] in names
+        if row["event"] == "fresh" and row["entry"] in names and row["valid"]
     }
     figure = draw_ladder(steps) if steps else None
     for step, *cells in rows_of(steps) if steps else ():

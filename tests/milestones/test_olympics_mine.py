@@ -115,6 +115,7 @@ def test_damaged_and_other_files_are_named_and_the_rest_is_judged(trained, capsy
     assert "your MLP cannot be judged: " in said and "damaged" in said
     assert "your circuit" in said and "nothing was loaded" in said
     assert "contains nan or infinity" in said and figure is None
+    assert measured == {}, "a network that cannot be judged has no share"
     assert "your GPT cannot be judged: " in said and "holds no GPT" in said
     assert "mine.npz cannot be judged" in said and "other.npz cannot be judged: its arr" in said
     assert "holds no GPT" in page_of(trained) and str(trained) not in page_of(trained)
