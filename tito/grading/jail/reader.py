@@ -33,16 +33,18 @@ try:
 except ImportError:  # Windows
     resource = None
 
-SECONDS = 10  # of processor time, for everything in one submission
+SECONDS = 30  # of processor time, for everything in one submission
 EACH = 5  # of processor time for a lesson's file
 SHORT = 1  # the same in a process that has read others; a new process gets the whole time
 MANY = 200  # submissions are read by one process
-WAIT = 60  # seconds to wait for a process that uses no processor time, but may wait for a disk
+WAIT = 60  # seconds to wait for a file: the process may wait for a disk or a processor
 MEMORY = 1024  # MB
 OUT_OF_MEMORY = 71  # exit code
 
 Answer = tuple[Contents, dict[str, Any]]
 OnFile = Callable[[str], None]
+# With the seconds of processor time that each lesson's file may take, and all together.
+Request = tuple[Submission, Set[str], float, float]
 # As intake's `open_submission`.
 Opener = Callable[[Submission, list[Entry], Limits, Set[str], OnFile], Contents]
 Maker = Callable[[Entry, LessonFile], Any]
@@ -91,33 +93,29 @@ class SubmissionReader(contextlib.AbstractContextManager["SubmissionReader"]):
             began, new = used_by_children(), self.child is None
             earlier = 0 if new else self.used
             try:
-                return self.ask(submission, refused, min(EACH, left) if new else SHORT, files)
+                return self.ask((submission, refused, EACH if new else SHORT, left), files)
             except ReaderDied:
                 left -= max(1, used_by_children() - began - earlier)
             if not new:
                 continue
-            if not files or files[-1] in refused:
+            if not files or not files[-1] or files[-1] in refused:
                 break  # not over a lesson's file: another try would end as this one
             refused.add(files[-1])
         problem = f"{too_long(submission.name)}, even without its lessons."
         notes = list(submission.notes)
         return Contents(submission.student, problem=problem, notes=notes, slow=True), {}
 
-    def ask(
-        self, submission: Submission, refused: Set[str], seconds: float, files: list[str]
-    ) -> Answer:
+    def ask(self, request: Request, files: list[str]) -> Answer:
         """What `outcome` returns in the process, which appends to `files` here what it begins with.
 
-        Raises ReaderDied when it needs more than so many seconds of processor time, or too much
-        memory.
+        Raises ReaderDied when it needs more than the seconds of the request, or too much memory.
         """
         if self.child is None:
             self.child, self.used, self.count = ForkedChild(self.answer, PICKLES), 0.0, 0
         try:
             with contextlib.suppress(BrokenPipeError):
-                self.child.send((submission, refused, seconds))
-            until = time.monotonic() + WAIT
-            while (message := self.child.receive(until))[0] == "at":
+                self.child.send(request)
+            while (message := self.child.receive(time.monotonic() + WAIT))[0] == "at":
                 files.append(message[1])
             _, answer, self.used = message
             self.count += 1
@@ -142,21 +140,23 @@ class SubmissionReader(contextlib.AbstractContextManager["SubmissionReader"]):
     def answer(self, requests: IO[bytes], answers: IO[bytes]) -> int:
         """The life of the process: one submission after the other. Returns its exit code."""
 
-        def send(*message: object) -> None:
-            write_pickle(message, answers)
+        def begin(sha256: str) -> None:
+            assert resource
+            until = math.ceil(min(time.process_time() + each, end))
+            resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))
+            write_pickle(("at", sha256), answers)
 
         limit()
         try:
             while True:
                 try:
-                    submission, refused, seconds = pickle.load(requests)
+                    submission, refused, each, left = pickle.load(requests)
                 except EOFError:
                     return 0
-                if resource:
-                    end = int(time.process_time()) + math.ceil(seconds)
-                    resource.setrlimit(resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))
-                answer = self.outcome(submission, refused, lambda sha256: send("at", sha256))
-                send("done", answer, time.process_time())
+                end = time.process_time() + left
+                begin("")
+                answer = self.outcome(submission, refused, begin)
+                write_pickle(("done", answer, time.process_time()), answers)
         except MemoryError:
             return OUT_OF_MEMORY
 

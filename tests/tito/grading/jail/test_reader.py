@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+import time
 
 import pytest
 from processes import children
@@ -91,6 +92,20 @@ def test_a_text_that_takes_too_long_is_graded_as_that_and_the_others_as_ever(roo
     began = reader.used_by_children()
     assert grade(root, arrived, {"numbers": {numbers.key}})[0].key == numbers.key
     assert reader.used_by_children() - began < reader.EACH / 2  # it was not read again
+
+
+@pytest.mark.slow
+def test_many_lessons_may_take_more_together_than_one_may(root, tmp_path, monkeypatch):
+    def busy(entry, file):
+        end = time.process_time() + 0.8
+        while time.process_time() < end:
+            pass
+
+    monkeypatch.setattr(reader, "EACH", 1)
+    arrived = arrival(tmp_path / "in", numbers=NUMBERS, sums=SUMS)
+    submission, made = read(arrived, busy)
+    assert made.keys() == {"numbers", "sums"}
+    assert not any(file.slow for file in submission.files.values())
 
 
 @pytest.mark.slow
