@@ -457,8 +457,8 @@ print(x.relu(), maximum(x, 0.5), 2.0**x, x > 0, sep="\n")
 # list of integers becomes `int64` (in a browser `int32`).
 #
 # NumPy returns `float64` for integers divided by integers, so everything computed from such a
-# result would take twice the memory. In this library a result is `float64` only if one of the
-# inputs is. Otherwise `as_result` in `run` turns NumPy's `float64` back into `float32`:
+# result would take twice the memory. In this library a result is `float64` only if an input
+# array is `float64`. Otherwise `as_result` in `run` turns such a result into `float32`:
 
 # %%
 whole = Tensor([1, 2, 4])
