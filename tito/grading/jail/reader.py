@@ -101,7 +101,9 @@ class SubmissionReader(contextlib.AbstractContextManager["SubmissionReader"]):
             if not files or not files[-1] or files[-1] in refused:
                 break  # not over a lesson's file: another try would end as this one
             refused.add(files[-1])
-        problem = f"{too_long(submission.name)}, even without its lessons."
+        most, rest = (EACH, ", even without its lessons") if left > 0 else (SECONDS, "")
+        limits = f"{most} s of processor time, or {MEMORY:,} MB of memory"
+        problem = f"{submission.name} takes more than {limits}, to read{rest}."
         notes = list(submission.notes)
         return Contents(submission.student, problem=problem, notes=notes, slow=True), {}
 
@@ -172,11 +174,6 @@ class SubmissionReader(contextlib.AbstractContextManager["SubmissionReader"]):
             if file:
                 file.raw, file.text, file.source = b"", "", None
         return contents, made
-
-
-def too_long(what: str) -> str:
-    """The problem of a file or submission that was not read."""
-    return f"{what} takes more than {EACH} s of processor time, or {MEMORY:,} MB of memory, to read"
 
 
 def limit() -> None:

@@ -96,16 +96,20 @@ def test_a_text_that_takes_too_long_is_graded_as_that_and_the_others_as_ever(roo
 
 @pytest.mark.slow
 def test_many_lessons_may_take_more_together_than_one_may(root, tmp_path, monkeypatch):
-    def busy(entry, file):
-        end = time.process_time() + 0.8
+    def busy(seconds):
+        end = time.process_time() + seconds
         while time.process_time() < end:
             pass
 
     monkeypatch.setattr(reader, "EACH", 1)
     arrived = arrival(tmp_path / "in", numbers=NUMBERS, sums=SUMS)
-    submission, made = read(arrived, busy)
+    submission, made = read(arrived, lambda entry, file: busy(0.8))
     assert made.keys() == {"numbers", "sums"}
     assert not any(file.slow for file in submission.files.values())
+    monkeypatch.setattr(reader, "SECONDS", 2)
+    submission, made = read(arrived, lambda entry, file: busy(9))
+    assert submission.slow and "takes more than 2 s of" in submission.problem and made == {}
+    assert "without its lessons" not in submission.problem
 
 
 @pytest.mark.slow
