@@ -72,8 +72,8 @@ AUDIENCES = {  # {module or package of tito.cli: who its commands are for}
 GRADEBOOK = typer.Option(
     "--gradebook",
     metavar="FILE_OR_URL",
-    help="Use this gradebook, for one command. Default: `gradebook` under [grading] in tito.toml, "
-    "or else .tito/gradebook.db of the course.",
+    help="Use this gradebook, for one command. Default: `gradebook` in the table `grading` of "
+    "tito.toml, or else .tito/gradebook.db of the course.",
 )
 given_root: Path | None = None
 given_gradebook: str | None = None

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 from commands import process, run, tito
+from rich.text import Text
 from small_course import edit, introduce, solve
+from typer.main import get_command
 
+from tito.cli import run as cli
 from tito.learn import jupyter, progress
 from tito.lesson.lesson_format import stub
 from tito.views import report
@@ -40,6 +43,19 @@ def test_help_lists_every_command_and_in_a_workspace_those_for_learners(
     assert set(COMMANDS) - names == {"release", "grade", "similar", "feedback", "check"}
     assert not any(word in out for word in ("instructor", "author", "--gradebook"))
     assert "is a workspace" in tito(small_workspace, "check", code=2)[1]
+
+
+def test_no_word_of_a_help_is_taken_for_markup():
+    """rich would leave "[grading]" out."""
+
+    def helps(command):
+        yield from (command.help, command.epilog, *(getattr(p, "help", "") for p in command.params))
+        for part in getattr(command, "commands", {}).values():
+            yield from helps(part)
+
+    said = [text for text in helps(get_command(cli.app)) if text]
+    assert len(said) > 100
+    assert [text for text in said if Text.from_markup(text).plain != text] == []
 
 
 def test_init_names_the_lesson_to_begin_with(small_course, tmp_path):
