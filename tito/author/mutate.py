@@ -69,7 +69,5 @@ def solution_nodes(source: str) -> Iterator[Node]:
 
 def is_another_program(before: str, after: str) -> bool:
     """Whether the changed text is Python, and another program."""
-    try:
-        return ast.dump(cells.tree_of(after)) != ast.dump(cells.tree_of(before))
-    except SyntaxError:
-        return False
+    tree = cells.tree_or_none(after)
+    return tree is not None and ast.dump(tree) != ast.dump(cells.tree_of(before))

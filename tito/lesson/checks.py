@@ -351,10 +351,7 @@ def _excerpt(path: Path, shared: Path, text: str, names: dict[str, int]) -> str:
     """The part of the shared module's text that defines `names` ({name: line of its import}), and
     what those definitions use.
     """
-    lines = text.split("\n")
-    definitions: dict[str, ast.stmt] = {}
-    for node in cells.tree_of(text).body:
-        definitions |= dict.fromkeys(_bound(node), node)
+    lines, definitions = text.split("\n"), _definitions(text)
     if missing := names.keys() - definitions.keys():
         name = min(missing)
         raise UsageError(
@@ -374,6 +371,13 @@ def _excerpt(path: Path, shared: Path, text: str, names: dict[str, int]) -> str:
         part = "\n".join(lines[definition.lineno - 1 : definition.end_lineno])
         (imports if isinstance(definition, IMPORTS) else others).append(part)
     return "\n\n\n".join(["\n".join(imports), *others]).lstrip("\n")
+
+
+@functools.lru_cache(maxsize=2)  # all lessons of a course share one
+def _definitions(text: str) -> dict[str, ast.stmt]:
+    """{name: the top-level statement of `text` that binds it}"""
+    body = cells.tree_of(text).body
+    return {name: node for node in body for name in _bound(node)}
 
 
 def _bound(node: ast.stmt) -> list[str]:

@@ -365,11 +365,8 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
 
 def cut(text: str) -> str:
     """A learner's text, not endless."""
-    return (
-        text
-        if len(text) <= LONGEST
-        else f"{text[:LONGEST]} ... ({len(text) - LONGEST} characters more)"
-    )
+    more = len(text) - LONGEST
+    return f"{text[:LONGEST]} ... ({more} characters more)" if more > 0 else text
 
 
 def clean(text: str) -> str:

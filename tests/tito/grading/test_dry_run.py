@@ -14,7 +14,7 @@ def changes(book, *results, arrived=MONDAY):
     """The entries of the history that a run with these results would write."""
     before = list(book.history())
     with book.copied() as copy:
-        last = copy.last_entry()
+        last = copy.last_change()
         for one in results:
             save(copy, [one], arrived, "me")
         found = list(filter(grade.changes_grade, copy.history(after=last)))

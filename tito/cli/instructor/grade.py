@@ -158,7 +158,7 @@ def grade_requested(root: "Root", worker: "Worker", request: Request) -> None:
     setting = worker.setting
     with to_grade_into(root, request.dry_run) as book:
         options = run_options(book, request)
-        before = book.last_entry() if request.dry_run else 0
+        before = book.last_change() if request.dry_run else 0
         path, report_on = request.submissions, show_class_progress(not request.json)
         try:
             with report_on as report, report_when_stopped(request.dry_run):

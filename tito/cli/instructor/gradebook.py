@@ -501,10 +501,9 @@ def gradebook_export(
         most = today_points(course, book)
         chosen = exports.Selection(book, lesson, section, most, course.name)
         _, absent = enrollment.learners(book)
-        notes = [*views.export_notes(chosen), *views.left_out(absent)]
         count = write_export(chosen, kind, output, force)
-    for words in notes:
-        warn(words)
+        for words in (*views.export_notes(chosen), *views.left_out(absent)):
+            warn(words)
     if output:
         files = f"{count} file{'s' * (count != 1)} written." if count else "nothing has changed."
         echo(f"{output}: {files}")

@@ -55,7 +55,7 @@ def apply_changes(
     """Make these changes. If one of them is impossible, none is made.
 
     preview  write nothing; return the outcomes that the changes would have
-    seen     the `last_change` or `last_entry` that the author of the changes has seen
+    seen     the `last_change` that the author of the changes has seen
 
     Raises UsageError with every line that cannot be done.
     """

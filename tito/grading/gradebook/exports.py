@@ -76,13 +76,13 @@ class Selection:
 
         missing  whether also of lessons that were not handed in and are not exported as 0
         """
-        for learner, grades, today in self._as_graded(brief):
+        for learner, grades in self._as_graded(brief):
             there = (
                 grade
                 for grade in grades
                 if not self.is_empty(grade) or missing and not self.is_unclaimed(grade)
             )
-            yield learner, [of_today(grade, today[grade.lesson]) for grade in there]
+            yield learner, [of_today(grade, self.today[grade.lesson]) for grade in there]
 
     def table(self, folder: str | None = None) -> Table:
         """The grades as plain values, for a system; for a folder of this name also their parts."""
@@ -131,31 +131,39 @@ class Selection:
         return (grade.student, grade.lesson) in self.unclaimed
 
     @cached_property
-    def doubts(self) -> "Doubts":
-        """What the grades leave open, found in one pass."""
-        found = Doubts()
-        for learner, grades, today in self._as_graded():
-            for grade in grades:
-                is_empty = self.is_empty(grade)
-                found.strange |= {learner.student: None} if is_strange(grade) else {}
-                if is_missing(grade) and not self.is_unclaimed(grade):
-                    found.missing[is_empty] += 1
-                if grade.outdated or grade.max_points != today[grade.lesson]:
-                    found.outdated.setdefault(grade.lesson, []).append(learner.student)
-                if not is_empty:
-                    found.waiting += sum(answer.state == WAITING for answer in grade.answers)
-        return found
+    def today(self) -> dict[str, int]:
+        """{graded lesson: today's maximum}"""
+        return {name: most for name, (_, _, most) in self.lessons().items()}
 
-    def _as_graded(
-        self, brief: bool = True
-    ) -> Iterator[tuple[ClassMember, list[Grade], dict[str, int]]]:
-        """(learner, their grades, {lesson: today's maximum}) of everybody in the class. A lesson
-        that a run began to grade meanwhile is left for the next export.
+    @cached_property
+    def doubts(self) -> "Doubts":
+        """What the grades leave open. An export, which has read all of them, has found it."""
+        for _ in self._as_graded():
+            pass
+        return self.doubts
+
+    def _as_graded(self, brief: bool = True) -> Iterator[tuple[ClassMember, list[Grade]]]:
+        """(learner, their grades) of everybody in the class. A lesson that a run began to grade
+        meanwhile is left for the next export.
         """
-        today = {name: most for name, (_, _, most) in self.lessons().items()}
+        found, today = Doubts(), self.today
         for learner, grades in self.book.by_learner(None, self.lesson, self.section, brief):
             if not learner.state:
-                yield learner, [grade for grade in grades if grade.lesson in today], today
+                mine = [grade for grade in grades if grade.lesson in today]
+                for grade in mine:
+                    self._look_at(grade, found)
+                yield learner, mine
+        self.doubts = found
+
+    def _look_at(self, grade: Grade, found: "Doubts") -> None:
+        is_empty = self.is_empty(grade)
+        found.strange |= {grade.student: None} if is_strange(grade) else {}
+        if is_missing(grade) and not self.is_unclaimed(grade):
+            found.missing[is_empty] += 1
+        if grade.outdated or grade.max_points != self.today[grade.lesson]:
+            found.outdated.setdefault(grade.lesson, []).append(grade.student)
+        if not is_empty:
+            found.waiting += sum(answer.state == WAITING for answer in grade.answers)
 
 
 @dataclass

@@ -297,17 +297,14 @@ class Gradebook:
                 return
             last = page[-1].id
 
-    def last_change(self, student: str, lesson: str | None) -> int:
-        """A number that grows with each entry of the history about a lesson of a learner, or about
-        all their lessons; 0 without any.
+    def last_change(self, student: str | None = None, lesson: str | None = None) -> int:
+        """The number of the newest entry of the history: of all, or about a learner's lesson, or
+        about all their lessons; 0 without any.
         """
         query = sql.select(sql.func.max(CHANGE.c.id))
-        query = query.where(*about_lesson(learner_id(student), lesson))
+        if student is not None:
+            query = query.where(*about_lesson(learner_id(student), lesson))
         return read(self.engine, query, CHANGE)[0][0] or 0
-
-    def last_entry(self) -> int:
-        """The number of the newest entry of the history; 0 without any."""
-        return read(self.engine, sql.select(sql.func.max(CHANGE.c.id)), CHANGE)[0][0] or 0
 
     def changed_since(self, number: int) -> list[tuple[int, str]]:
         """[(id, learner)] of the entries of the history with a greater number than this."""

@@ -258,11 +258,8 @@ def roster(learners: Iterable[ClassMember]) -> RenderableType:
     for one in learners:
         cells = (one.student, one.name, one.email, one.section, one.group, one.state)
         listing.add_row(*(Text(plain(cell, 60)) for cell in cells))
-    return (
-        listing
-        if listing.row_count
-        else "No learner is in this gradebook: tito gradebook roster CSV"
-    )
+    nobody = "No learner is in this gradebook: tito gradebook roster CSV"
+    return listing if listing.row_count else nobody
 
 
 def enrollment(enrolled: Enrollment, whole_class: bool = False) -> Iterator[str]:

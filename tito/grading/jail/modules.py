@@ -7,7 +7,7 @@ import hashlib
 import json
 import marshal
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tito.errors import TitoError
@@ -218,18 +218,21 @@ def released_text(entry: Entry) -> str:
 def public_modules(root: Root) -> dict[str, bytes | None]:
     """{name: code} of the package's modules that are not lessons: public modules and support."""
     modules: dict[str, bytes | None] = {f"{root.package}.core": None, root.package: None}
-    for name, text in _public_texts(root):
+    for name, text in _public_texts(root).items():
         modules[name] = marshal.dumps(compile(text, name, "exec"))
     return modules
 
 
-def _public_texts(root: Root) -> Iterator[tuple[str, str]]:
-    """(name, text) of the package's modules that are not lessons."""
+@functools.cache
+def _public_texts(root: Root) -> dict[str, str]:
+    """{name: text} of the package's modules that are not lessons."""
+    texts = {}
     for path in sorted((root.path / root.package).rglob("*.py")):
         parts = path.relative_to(root.path).with_suffix("").parts
         if parts[1] != "core":
             name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-            yield name, path.read_text(encoding="utf-8")
+            texts[name] = path.read_text(encoding="utf-8")
+    return texts
 
 
 @functools.cache
@@ -264,12 +267,13 @@ def checks_hash(entry: Entry) -> str:
     """
     lesson = entry.declared
     lower = [
-        export.current(lower_entry, lower_entry.declared.source).text
+        cell.source
         for lower_entry in entry.root.lessons
         if lower_entry.number <= entry.number
+        for cell in lower_entry.declared.source.exported
     ]
     graded = [[check.id, check.points] for check in lesson.checks]
     graded += [["question", question.name, question.points] for question in lesson.questions]
     # Not of the bytecode: marshal writes it differently in each process.
-    around = [[name, sha256_of(text)] for name, text in _public_texts(entry.root)]
+    around = _public_texts(entry.root)
     return sha256_of(json.dumps([graded, lesson.checks_source.text, lower, around]))

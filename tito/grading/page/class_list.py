@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from tito.grading.gradebook.grade import WAITING, ClassMember, Grade
@@ -182,7 +182,6 @@ class ClassList:
         self._rows: dict[str, list[SubmissionRow]] = {}
         self._seen: set[int] | None = None
         self._handles: dict[str, str] = {}
-        self._shared: dict[tuple[str, ...], tuple[str, ...]] = {}  # each is in memory once
 
     def handle(self, student: str) -> str:
         """The learner's handle in addresses, the same on every machine."""
@@ -213,8 +212,8 @@ class ClassList:
             for learner in learners:
                 old = self._rows.get(learner.student, [])
                 if learner.student in grades:
-                    mine = grades[learner.student]
-                    rows[learner.student] = [self._row(learner, grade) for grade in mine]
+                    mine, handle = grades[learner.student], self.handle(learner.student)
+                    rows[learner.student] = [self._row(learner, handle, grade) for grade in mine]
                 elif old and (old[0].name, old[0].section) != (learner.name, learner.section):
                     rows[learner.student] = [
                         replace(row, name=learner.name, section=learner.section) for row in old
@@ -241,12 +240,9 @@ class ClassList:
         self._seen = {number for number, _ in entries[-OVERLAP:]}
         return grades
 
-    def _row(self, learner: ClassMember, grade: Grade) -> SubmissionRow:
-        names = grade.row.exercises
-        exercises = tuple(names.replace("!", "").split())
-        failed = tuple(name[1:] for name in names.split() if name[0] == "!")
+    def _row(self, learner: ClassMember, handle: str, grade: Grade) -> SubmissionRow:
         return SubmissionRow(
-            self.handle(learner.student),
+            handle,
             learner.student,
             learner.name,
             learner.section,
@@ -262,9 +258,15 @@ class ClassList:
             needs_of(grade),
             next((one.question for one in grade.answers if one.state == WAITING), ""),
             grade.outdated,
-            self._shared.setdefault(exercises, exercises),
-            self._shared.setdefault(failed, failed),
+            *_exercises(grade.row.exercises),
         )
+
+
+@cache  # few are different, and each is in memory once
+def _exercises(names: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(all, those that are not right)"""
+    failed = tuple(name[1:] for name in names.split() if name[0] == "!")
+    return tuple(names.replace("!", "").split()), failed
 
 
 def pseudonym(handle: str) -> str:

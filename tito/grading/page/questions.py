@@ -34,7 +34,7 @@ class AnswerView:
 
     words    the question, a sample answer and the rubric; None when the course no longer has it
     group    all equal answers, this one included, with their learners; they are judged together
-    seen     `Gradebook.last_entry` before the rest was read
+    seen     `Gradebook.last_change` before the rest was read
     judged, written  of how many answers how many are judged
     here, of the place of its group in the list; before, after: handles in the groups beside it
     typed    {field: text} of a form that was refused; None: as it is judged
@@ -227,7 +227,7 @@ class Questions:
     def _view(self, request: Request, session: GraderSession, chosen: Filter) -> AnswerView | None:
         """The view of the answer that the address names, or None."""
         place, handle = _place(request), request.path_params["handle"]
-        seen = self.book.last_entry()
+        seen = self.book.last_change()
         student = self.page.class_list.student(handle)
         rows = self._answers(session, place, chosen)
         if student not in [row.learner.student for row in rows]:  # of another section, say

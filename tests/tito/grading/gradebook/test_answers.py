@@ -98,7 +98,7 @@ def test_a_late_answer_loses_points_like_the_rest(book):
 
 def test_who_judges_learns_what_another_wrote_meanwhile(book):
     save_each(book, handed_in())
-    seen, sha256 = book.last_entry(), answer(book).answer.sha256
+    seen, sha256 = book.last_change(), answer(book).answer.sha256
     judge(book, 2, seen=seen, sha256=sha256)
     with pytest.raises(ChangedMeanwhile, match="ta1 changed this grade"):
         judge(book, 1, "ada", "ta2", seen=seen, sha256=sha256)
@@ -190,7 +190,7 @@ def test_two_graders_judge_at_once_on_postgresql(postgres):
     where = postgres()
     with open_gradebook(where, RULES) as book:
         save_each(book, *(handed_in(f"s{n}") for n in range(8)))
-        seen, sha256 = book.last_entry(), answer(book, "s0").answer.sha256
+        seen, sha256 = book.last_change(), answer(book, "s0").answer.sha256
 
     def work(who):
         told = 0

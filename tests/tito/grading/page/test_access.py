@@ -107,7 +107,7 @@ def test_an_assistant_judges_equal_answers_of_their_sections_only(page):
     here = f"{WHY}/{page.of['bob']}"
     assert "2 learners wrote this answer" in page.ben.get(here).text
     sha256 = next(page.book.grades("bob", "numbers")).answers[0].answer.sha256
-    form = {"answer": sha256, "seen": str(page.book.last_entry()), "why": "judged", "points": "1"}
+    form = {"answer": sha256, "seen": str(page.book.last_change()), "why": "judged", "points": "1"}
     done = page.ben.post(f"{here}/judge", **form)
     assert done.status_code == 303
     states = {one: next(page.book.grades(one, "numbers")).answers[0].state for one in SECTIONS}
@@ -145,7 +145,7 @@ def test_an_address_that_nobody_uses_ends(page, monkeypatch):
 
 @pytest.mark.parametrize("who", ["prof", "ben"])
 def test_a_form_for_what_is_not_there_is_refused_and_writes_nothing(page, who):
-    grader, before = getattr(page, who), page.book.last_entry()
+    grader, before = getattr(page, who), page.book.last_change()
     forms = {
         "/question/numbers/noquestion/next": {},
         f"/question/nolesson/why/{page.of['bob']}/judge": {"points": "1", "answer": "x"},
@@ -157,4 +157,4 @@ def test_a_form_for_what_is_not_there_is_refused_and_writes_nothing(page, who):
     }
     for path, form in forms.items():
         assert grader.post(path, **form).status_code == 404, path
-    assert page.book.last_entry() == before
+    assert page.book.last_change() == before
