@@ -310,6 +310,11 @@ def test_training_takes_every_step_and_does_not_change_the_start():
     assert [list(entry) for entry in history] == [[8.0]], (
         f"with 0 steps, train should return only the start, [[8.0]]; yours returns {history}"
     )
+    history = train(lambda p: p[0] ** 2, [0.0], 0.25, 2)
+    assert len(history) == 3, (
+        "2 steps from a minimum, where the gradient is 0, are steps, too: with the start, "
+        f"train should return 3 entries, yours returns {len(history)}"
+    )
 
 
 # %% train hidden points=1

@@ -192,10 +192,11 @@ def test_multiply_returns_a_value():
 
 
 def test_multiply_records_its_operation_and_its_inputs():
-    out = Value(2.5) * Value(-7.0)
-    equal(out._op, "*", "the recorded operation")
-    case = "the numbers of the Values in _prev, for a = 2.5 and b = -7,"
-    equal(inputs_of(out), [2.5, -7.0], case, "record the Values (a, b) themselves")
+    a = Value(2.5)
+    for name, out, right in [("a * -7.0", a * Value(-7.0), -7.0), ("a * a", a * a, 2.5)]:
+        equal(out._op, "*", f"the recorded operation of {name}")
+        case = f"the numbers of the Values in _prev of {name}, for a = 2.5,"
+        equal(inputs_of(out), [2.5, right], case, "record the Values (a, b) themselves")
 
 
 def test_the_local_gradient_for_one_factor_is_the_other_factor():

@@ -707,6 +707,9 @@ def test_every_traversal_starts_with_a_new_set():
     count = len(traverse([Tensor([1.0]), Tensor([1.0])]))
     case = "the number of objects in a list of two different tensors with equal numbers"
     equal(count, 2, case, "compare objects by id, not with ==")
+    same = Tensor([1.0])
+    case = "the number of objects in a list that holds one tensor twice"
+    equal(len(traverse([same, same])), 1, case, "pass the same set on, also while it is empty")
     count = len(traverse([[Tensor([2.0]), Tensor([3.0])], Tensor([4.0])]))
     equal(count, 3, "the number of objects in [[a, b], c], three tensors,")
 

@@ -79,6 +79,9 @@ class Recorded:
     def __init__(self, tensor: Any) -> None:
         self.data, self.requires_grad = np.array(tensor.data), tensor.requires_grad
 
+    def __repr__(self) -> str:
+        return f"Tensor({self.data.tolist()})"
+
 
 def kept(x: Any) -> Any:
     """A result as it is now, without objects of the lesson."""
@@ -125,9 +128,8 @@ def difference(found: Any, right: Any) -> str:
         return words(found, right) if found[0] != right[0] else difference(found[1], right[1])
     if isinstance(right, float):
         is_number = type(found) in (float, int, np.float64)
-        return (
-            "" if is_number and near(np.float64(found), np.float64(right)) else words(found, right)
-        )
+        is_near = is_number and near(np.float64(found), np.float64(right))
+        return "" if is_near else words(found, right)
     return "" if type(found) is type(right) and found == right else words(found, right)
 
 
