@@ -17,6 +17,11 @@ from tito.lesson import course
 # Each worker has one processor at best. NumPy reads this when it is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# With --all these files begin, the longest first: each is one worker's, and the last one to end
+# decides when all end.
+LONGEST = "test_site test_other_pythons test_hostile test_gate test_tracks test_teaching".split()
+LONGEST += "test_check test_class test_benchmarks test_style test_wheel test_drawings".split()
+
 NAMES = {entry.name for entry in course.find_root(Path(__file__).parent).lessons}
 
 
@@ -70,8 +75,10 @@ def pytest_collection_modifyitems(config, items):
         )
         selected = [item for item in selected if re.search(of_lesson, item.nodeid)]
     slow = {item.path for item in selected if item.get_closest_marker("slow")}
-    if config.option.all:  # files with slow tests first: quick ones fill the end
-        selected = sorted(selected, key=lambda item: item.path not in slow)
+    if config.option.all:  # the longest, then files with slow tests: quick ones fill the end
+        order = {name: number for number, name in enumerate(LONGEST)}
+        last = len(LONGEST)
+        selected.sort(key=lambda item: (item.path not in slow, order.get(item.path.stem, last)))
     else:
         selected = [item for item in selected if not item.get_closest_marker("slow")]
     config.hook.pytest_deselected(items=list(set(items) - set(selected)))

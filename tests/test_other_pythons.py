@@ -1,5 +1,5 @@
-"""The package and the lessons with other versions of Python: the rest of the suite runs with the
-Python of `.venv`.
+"""The lessons, and each day other parts of the package's tests, with another version of Python: the
+rest of the suite runs with the Python of `.venv`.
 
 `tools/other_kernels.py` runs the same tests as on other processors.
 """
@@ -11,9 +11,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from unchanged import of_today
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-TESTS = ("tests/tinytorch", "tests/milestones", "tests/test_lessons.py", "tests/test_doctests.py")
+TESTS = ("tests/test_lessons.py", "tests/test_doctests.py")  # each day, and a third of these:
+PARTS = [
+    path
+    for name in ("tinytorch", "milestones")
+    for path in (REPOSITORY / "tests" / name).rglob("test_*.py")
+]
 # Also its slow tests, which compare stored results of trainings: another Python may bring another
 # NumPy, which rounds differently.
 STORED = "tests/tinytorch/pictures"
@@ -34,15 +40,16 @@ def run(*words):
 
 
 @pytest.mark.slow
-def test_the_package_and_the_lessons_pass_on_other_pythons(tmp_path):
-    """On the oldest and the newest Python here: each run takes a minute."""
+def test_the_package_and_the_lessons_pass_on_another_python(tmp_path):
+    """On the oldest Python here or the newest."""
     pythons = find_pythons()
-    versions = {min(pythons), max(pythons)} - {sys.version_info[:2]}
+    versions = sorted({min(pythons), max(pythons)} - {sys.version_info[:2]})
     if not versions:
         pytest.skip("there is no other Python here")
-    for version in versions:
+    for version in of_today(versions):
         python = install(pythons[version], tmp_path / "python{}.{}".format(*version))
-        for least, tests in ((4000, TESTS), (3, ("--all", "-m", "slow", STORED))):
+        some = of_today(sorted(PARTS), len(PARTS) // 3)
+        for least, tests in ((1700, [*TESTS, *some]), (3, ["--all", "-m", "slow", STORED])):
             options = ["-q", "-p", "no:cacheprovider", "-W", "ignore", *tests]
             done = run(python, "-m", "pytest", *options)
             assert done.returncode == 0, f"{version}:\n{done.stdout[-5000:]}{done.stderr}"

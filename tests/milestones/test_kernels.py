@@ -61,9 +61,9 @@ def test_naive_products_are_counted_without_running_them():
 
 def test_a_gpu_writes_the_tokens_of_generate(small, monkeypatch, capsys):
     """With the simulator in the place of the GPU."""
-    monkeypatch.setattr(milestone, "WRITTEN", 4)
+    monkeypatch.setattr(milestone, "WRITTEN", 2)
     monkeypatch.setattr(milestone, "OnGPU", milestone.Simulated)
     monkeypatch.setattr(webgpu, "device_name", lambda: ("a device", True))
     equal, difference = milestone.write_on_gpu(small, Letters())
     assert equal == 1 and difference < 1e-4
-    assert "a device writes 4 tokens" in capsys.readouterr().out
+    assert "a device writes 2 tokens" in capsys.readouterr().out

@@ -36,6 +36,7 @@ def folder(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "place", lambda name: tmp_path / f"{name}.npz")
     monkeypatch.setattr(mine, "CHARACTERS", 3000)
     monkeypatch.setattr(mine, "WRITTEN", 4)
+    monkeypatch.setattr(mine, "PASSES", 1)
     monkeypatch.setattr(mine, "learner", lambda: "Ada <L>")
     monkeypatch.setattr("tinytorch.data.texts.load_text", lambda split: TEXT * 3)
     return tmp_path
@@ -78,6 +79,7 @@ def test_all_of_ones_own_networks_are_on_the_board_and_the_ladder(trained, capsy
     assert "<title>The networks of Ada &lt;L&gt;</title>" in page and 'src="data:image/png' in page
     assert "tito milestone run olympics --mine --seed 3" in page and "://" not in page
     assert [line for line in said.splitlines() if line.startswith("> ")]
+    (trained / "gpt.npz").unlink()  # it has no share of right answers
     again, _ = olympics.run(3, ["--mine"])
     assert again == measured
 
@@ -155,7 +157,8 @@ def test_a_step_whose_lesson_is_not_done_is_open(trained, monkeypatch, capsys):
     assert page.count("<tr class=open>") == 4 and "lesson quantization is not done" in page
 
 
-def test_compiled_layers_and_kernels_compute_what_the_model_does():
+def test_compiled_layers_and_kernels_compute_what_the_model_does(monkeypatch):
+    monkeypatch.setattr(mine, "PASSES", 1)
     manual_seed(0)
     ids, characters = np.arange(8) + 3, np.ones(280)
     small = mine.in_4_bits(gpt(), None)[0].eval()

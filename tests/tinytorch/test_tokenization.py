@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from unchanged import of_today
 
 from tinytorch import text as public
 from tinytorch.core import tokenization as lesson
@@ -113,11 +114,12 @@ def tracked():
 
 
 @pytest.mark.slow
-def test_every_file_of_the_repository_comes_back(merges):
+def test_a_file_of_the_repository_comes_back(merges):
+    """A hundred of them, each day other ones."""
     tokenizer = Tokenizer(merges, {"<|endoftext|>": 1024})
     files = tracked()
     assert len(files) > 300
-    for path in files:
+    for path in of_today(files, 100):
         data = path.read_bytes()
         try:
             text = data.decode()

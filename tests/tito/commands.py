@@ -9,6 +9,12 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from functools import cache
+
+import typer.main
+
+GET_COMMAND = typer.main.get_command
+MADE_ONCE = cache(GET_COMMAND)  # as all calls but those for help, which `arrange` changes
 
 
 def tito(root, *words, code=0):
@@ -89,6 +95,7 @@ def _own_process(root, words):
     """
     from tito.cli import app
 
+    get_command = GET_COMMAND if "--help" in words or len(words) < 3 else MADE_ONCE
     package = {name for name in sys.modules if name.split(".")[0] == "tinytorch"}
     handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
     with contextlib.ExitStack() as stack:
@@ -100,6 +107,7 @@ def _own_process(root, words):
             (sys, "meta_path", [*sys.meta_path]),
             (app, "given_root", None),
             (app, "given_gradebook", None),
+            (typer.main, "get_command", get_command),
         ):
             stack.callback(setattr, owner, name, getattr(owner, name))
             setattr(owner, name, value)

@@ -46,21 +46,9 @@ ELSEWHERE = {  # they run until they are stopped, or need a browser, and have te
     "tito gradebook page": "tests/tito/grading/page/test_browser.py",
 }
 
-NAMES = sys.stdlib_module_names | {
-    *(
-        "click",
-        "filelock",
-        "fsrs",
-        "jinja2",
-        "jupyterlab",
-        "jupytext",
-        "markdown_it",
-        "matplotlib",
-        "numpy",
-    ),
-    *("pluggy", "pytest", "rich", "sitecustomize", "sqlalchemy", "tito", "typer", "usercustomize"),
-    *("watchfiles", "yaml"),
-}
+NAMES = {*sys.stdlib_module_names, *"click filelock fsrs jinja2 jupyterlab jupytext".split()}
+NAMES |= {*"markdown_it matplotlib numpy pluggy pytest rich sitecustomize sqlalchemy".split()}
+NAMES |= {*"tito typer usercustomize watchfiles yaml".split()}
 
 # A command: (where it runs, what precedes it, its words, what it prints).
 LEARNER = {
