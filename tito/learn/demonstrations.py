@@ -294,11 +294,8 @@ def seen_key(result: DemonstrationResult) -> str:
     the learner's code prints in a loop, this text only.
     """
     place, is_cut = result.demonstration.place, len(result.text.splitlines()) > MOST_LINES
-    return (
-        f"{place} {zlib.crc32(result.text.encode('utf-8', 'surrogatepass')):08x}"
-        if is_cut
-        else place
-    )
+    text = zlib.crc32(result.text.encode("utf-8", "surrogatepass"))
+    return f"{place} {text:08x}" if is_cut else place
 
 
 def payoffs_of(results: list[DemonstrationResult]) -> list[DemonstrationResult]:

@@ -311,6 +311,10 @@ def test_averaging_changes_nothing():
 def test_an_infinite_loss_stays_infinite():
     average = average_metrics([({"loss": math.inf}, 1), ({"loss": 1.0}, 3)])
     equal(average, {"loss": math.inf}, "one infinite loss makes the mean infinite: the average")
+    average = average_metrics([({"loss": 1.0}, 3), ({"loss": math.nan}, 2)])
+    assert math.isnan(average["loss"]), (
+        f"one loss of nan makes the mean nan, so that it is seen; yours is {average['loss']}"
+    )
 
 
 # %% average hidden points=1
@@ -1047,13 +1051,14 @@ def test_a_range_test_leaves_no_trace():
 
 # %% nonfinite points=5
 def test_finite_outputs_give_none():
-    good = np.array([[1e30, -2.0]], "float32")
+    good = np.array([[3e38, 3e38, -2.0]], "float32")
     for layers in (
         [],
         [("0", [good], {"w": good}, good)],
         [("ids", [np.array([3, 1])], {}, good), ("sum", [good, good], {}, np.float32(4.0))],
     ):
-        equal(find_nonfinite(layers), None, "the answer when every output is finite")
+        cause = "look at each number, since a sum of finite numbers can be inf"
+        equal(find_nonfinite(layers), None, "the answer when every output is finite", cause)
     layers = [("0", [good], {}, good), ("1", [good], {}, np.array([math.nan]))]
     location = find_nonfinite(layers)
     assert location is not None and location[0] == "1", (
