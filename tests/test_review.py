@@ -64,6 +64,7 @@ def test_questions_about_right_code_have_one_right_answer(name):
                 versions = [version for version, _ in results.ran]
                 with Process() as process:
                     work = review.Work(entry, exercise, process)
+                    work.quick, work.code.examples = [*results.before.checks], results.code.examples
                     second = work.results(review.FILLS[1], versions=versions).questions()
                 kinds = Counter(question.kind for question in first)
                 print(f"{id:32} {style[:24]:24} {len(first):3} {seconds:4.1f} s  {dict(kinds)}")

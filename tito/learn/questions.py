@@ -7,7 +7,6 @@ say, and what do the docstring's examples return? From these results, here, come
     blame    a check says this: which change is the cause?
     shape    what is the shape of a variable after a line?
     missing  a line is missing: write it, if it can be known from the other lines
-    says     a line is changed: what does a check say? where there are few of the others
 
 Most of the code leaves out what is trivial (the answer is read off the question), ambiguous (two
 options are right) or tedious (long numbers).
@@ -36,10 +35,10 @@ LONGEST, LONGEST_LINE = 60, 84  # letters of an answer, and of a line to remembe
 MOST_EXAMPLES = 4  # that run
 MOST_OF_LINE, MOST_OF_KIND = 2, 8  # questions of a kind, about a line and in all
 ENOUGH = 4  # questions about an exercise
-KINDS = ("changed", "blame", "shape", "missing", "says")  # the best first
-NONSENSE = re.compile(
-    r"(Type|Attribute|Name|UnboundLocal|Key|Recursion)Error|still running|truth value|"
-    r"only integers| at 0x"
+KINDS = ("changed", "blame", "shape", "missing")  # the best first
+NONSENSE = re.compile(r"(Type|Attribute|Axis|NotImplemented)Error|only integers")
+UNCLEAR = re.compile(
+    r"(Name|UnboundLocal|Key|Recursion)Error|still running|truth value| at 0x|largest difference"
 )
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 NOT_WRITTEN = re.compile(r"return None|not .*\bnot\b|-0(?![.\d])|\*\* 1\b")  # unlikely
@@ -64,9 +63,9 @@ class Ran:
 
     @property
     def messages(self) -> list[str]:
-        """The messages of the checks that fail, but not by nonsense."""
-        texts = [text for status, text in self.checks.values() if status == "failed"]
-        return [text for text in texts if not NONSENSE.search(text)]
+        """The messages of the checks that fail, those by nonsense last."""
+        texts = [text for status, text in self.checks.values() if status != "passed"]
+        return sorted(texts, key=lambda text: bool(NONSENSE.search(text)))
 
 
 @dataclass(frozen=True)
@@ -256,6 +255,10 @@ def with_cell(module: ExportedModule, cell: cells.Cell, new: str) -> str:
     return "\n".join(rows)
 
 
+def is_generator(function: ast.FunctionDef) -> bool:
+    return any(isinstance(node, ast.Yield) for node in ast.walk(function))
+
+
 def last_line(node: ast.stmt) -> int:
     """The last line of a statement, or of the head of a compound one."""
     body = getattr(node, "body", None)
@@ -273,10 +276,10 @@ def parts_of(node: ast.stmt) -> list[ast.expr | ast.keyword | ast.arg]:
 
 
 def names_read(node: ast.stmt) -> set[str]:
-    """The names and attributes that a statement, or the head of a compound one, reads and does not
-    define. Those of Python and NumPy do not count.
+    """The names, attributes and constants that a statement, or the head of a compound one, reads
+    and does not define. Those of Python and NumPy do not count, nor small numbers.
     """
-    read, own = set[str](), {"self", *dir(builtins), *dir(np), *dir(np.ndarray), "np"}
+    read, own = set[str](), {"self", *dir(builtins), *dir(np), *dir(np.ndarray), "np", *"012"}
     for part in parts_of(node):
         if isinstance(part, ast.Name):
             (read if isinstance(part.ctx, ast.Load) else own).add(part.id)
@@ -284,6 +287,8 @@ def names_read(node: ast.stmt) -> set[str]:
             own.add(part.arg)
         elif isinstance(part, ast.Attribute):
             read.add(part.attr)
+        elif isinstance(part, ast.Constant):
+            read |= {*re.findall(r"\w+", str(part.value))}
     return read - own
 
 
@@ -324,20 +329,20 @@ def core(message: str) -> str:
     """A check's message without its guess at the cause: up to the part that says what is yours."""
     message = re.split(r" \w+ returns .*; its docstring", message)[0]
     parts = re.split(r"(: (?=[a-z])|\. (?=[A-Za-z`]))", message)  # not in [[0. 1.]]
-    words = re.compile(r"\b(yours?|still|gives?)\b", re.IGNORECASE)
+    words = re.compile(r"\b(yours?|still|gives?|raised)\b", re.IGNORECASE)
     end = next((n for n, part in enumerate(parts) if words.search(part)), -1)
     if end < 0:
         return parts[0] if len(parts[0]) > 50 else message
-    is_rest = re.search(r"raises \w+Error$|says$|with$|axis", parts[end])  # that error's own words
+    is_rest = re.search(r"raise[sd] \w+Error$|says$|with$|axis", parts[end])
     return "".join(parts[: end + (3 if is_rest else 1)])
 
 
-def is_deducible(message: str) -> bool:
+def is_clear(message: str) -> bool:
     """Whether a reader can work out a message: its numbers are short, or the input's."""
     given, _, found = core(message).partition("yours")
     known, long = numbers_of(given), re.findall(r"-?\d+\.\d{3,}", found or given)
     is_known = all(any(alike(n, str(one)) for one in known) for n in long) if found else not long
-    return "largest difference" not in message and is_known
+    return is_known and 30 <= len(core(message)) <= 300 and not UNCLEAR.search(message)
 
 
 def tells_input(message: str) -> bool:
@@ -390,10 +395,11 @@ class Results:
             for question in sorted(getattr(self, kind)(), key=effort):
                 line = question.mark or int(numbers_of(question.answer)[0])
                 counts[line] += 1
-                if counts[line] <= MOST_OF_LINE and counts.total() <= MOST_OF_KIND:
-                    is_poor = kind == "says" or kind == "blame" and not tells_input(question.text)
-                    is_poor |= bool(TRIVIAL.search(f"{question.text} {question.answer}"))
-                    (others if is_poor else best).append(question)
+                text = f"{question.text} {question.answer}"
+                is_poor = counts[line] > MOST_OF_LINE or counts.total() > MOST_OF_KIND
+                is_poor |= bool(TRIVIAL.search(text) or NONSENSE.search(text))
+                is_poor |= kind == "blame" and not tells_input(question.text)
+                (others if is_poor else best).append(question)
         return best + others[: max(0, ENOUGH - len(best))]
 
     def near(self, line: int) -> list[tuple[Version, Ran]]:
@@ -418,9 +424,8 @@ class Results:
             results = [value for value in results if value != "None" and is_easy(value)]
             for version, after in self.ran if usual else ():
                 answer, others = after.values[n] or "", [usual or ""]
-                new = added_numbers(version.text, self.code.old(version.line))
-                is_told = answer in {f"{number:g}" for number in new}
-                is_told |= bool(re.fullmatch(r"return \w+", version.text))
+                is_told = bool(re.fullmatch(r"return \w+", version.text))
+                is_told |= self.is_told(version, answer) or f"{answer} " in f"{version.text} "
                 function = self.code.function(version.line)
                 if not function or not (function.col_offset or function.name in program):
                     continue  # what the program calls is not shown
@@ -445,20 +450,21 @@ class Results:
 
     def blame(self) -> Iterator[Question]:
         """A check says something. Which change in this function is the cause? No other one makes a
-        check say that, or raise that error.
+        check say that.
         """
         for version, after in self.ran:
-            message = next(iter(after.messages), "")
-            is_clear = 30 <= len(core(message)) <= 300 and is_deducible(message)
+            message = next(filter(is_clear, after.messages), "")
             # a result that is another variable can be read off the message
-            if not is_clear or re.fullmatch(r"return [\w.]+", version.text):
+            if not message or re.fullmatch(r"return [\w.]+", version.text):
                 continue
+            is_nonsense = bool(NONSENSE.search(message))
             others, answer = dict[str, bool](), self.place(version)  # {change: whether likely}
             for other, ran in self.near(version.line):
                 place = self.place(other)
                 is_other = NUMBER.sub("", place) != NUMBER.sub("", answer)  # not by numbers only
-                if ran.failed and is_other and not is_alike(ran, after, message):
-                    others[place] = bool(ran.messages)
+                same = any(ran.values) and ran.values == after.values != self.before.values
+                if ran.failed and is_other and not same and not could_say(ran, message):
+                    others[place] = not NONSENSE.search(ran.messages[0]) or is_nonsense
             likely = sum(others.values()) > 1
             best = sorted(place for place in others if others[place] or not likely)
             names = names_in(answer) - names_in(" ".join(best))
@@ -473,28 +479,10 @@ class Results:
                 yield self.asked("blame", text, version, answer, options=options, **more)
 
     def is_told(self, version: Version, message: str) -> bool:
-        """Whether a new number of a change is in a message."""
-        new = added_numbers(version.text, self.code.old(version.line))
-        return bool(new & set(map(abs, numbers_of(message))))
-
-    def says(self) -> Iterator[Question]:
-        """A line is changed. What does the first check that fails say?"""
-        said = {v: core(ran.checks[ran.failed[0]][1]) for v, ran in self.ran if ran.failed}
-        clear = [v for v, text in said.items() if 20 <= len(text) <= 160 and " at 0x" not in text]
-        said = {version: said[version] for version in clear}
-        for version, after in self.ran:
-            answer, others = said.get(version, ""), list[str]()
-            if not answer or not is_deducible(answer) or self.is_told(version, answer):
-                continue
-            for other, _ in self.near(version.line):
-                known = [text for _, text in after.checks.values()] + others
-                text = said.get(other, "")
-                if text and not any(alike(text, core(one)) for one in known):
-                    others.append(text)
-            if len(others) >= 2:
-                more = {"options": chosen(answer, others), "run": after.failed[0]}
-                text = "{change}\nWhat does the first check that fails say?"
-                yield self.asked("says", text, version, answer, **more)
+        """Whether a message has a new number of a change, or quotes the line."""
+        old = self.code.old(version.line)
+        new = added_numbers(version.text, old)
+        return old in message or bool(new & set(map(abs, numbers_of(message))))
 
     def missing(self) -> Iterator[Question]:
         """A line is missing. It is typed, and the checks decide."""
@@ -545,12 +533,11 @@ def added_numbers(new: str, old: str) -> set[float]:
     return set(Counter(map(abs, numbers_of(new))) - Counter(map(abs, numbers_of(old))))
 
 
-def is_alike(ran: Ran, after: Ran, message: str) -> bool:
+def could_say(ran: Ran, message: str) -> bool:
     """Whether a change, too, could have had a check say this."""
-    error = (re.findall(r"\w+Error", message) or ["no error"])[0]
+    error = (re.findall(r"\w+Error(?!: .)", core(message)) or ["no error"])[0]
     texts = [text for status, text in ran.checks.values() if status != "passed"]
-    same_values = any(ran.values) and ran.values == after.values
-    return same_values or any(alike(core(t), core(message)) or error in t for t in texts)
+    return any(alike(core(text), core(message)) or error in text for text in texts)
 
 
 def told_arguments(call: dict[str, Any]) -> tuple[str, set[int]]:
