@@ -24,13 +24,13 @@ ROOT = course.open_root(Path(__file__).resolve().parents[1])
 LESSONS = [entry.name for entry in lessons_to_run(ROOT.lessons) if entry.declared.exercises]
 ENOUGH = 3  # questions about an exercise
 SHARE = 0.97  # of the exercises have as many
-FEW = {  # the others: one statement with too little to change, or long numbers
+FEW = {  # the others: one statement with too little to change, long numbers, or few messages
+    "autograd-no-grad",
     "backprop-by-hand",
     "data-tensor-dataset",
     "tokenization-characters",
     "tokenization-to-bytes",
     "tokenization-from-bytes",
-    "embeddings-rnn-step",
     "differentiation-hessian",
     "quantization-size",
 }

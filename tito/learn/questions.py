@@ -31,12 +31,12 @@ from tito.lesson.changes import CellText, Change, changes, more_changes, variabl
 from tito.lesson.export import ExportedModule
 from tito.lesson.lesson_format import Exercise, indent_of
 
-LONGEST, LONGEST_LINE = 60, 84  # letters of an answer, and of a line to remember
+LONGEST, LONGEST_LINE = 60, 72  # letters of an answer, and of a line to remember
 MOST_EXAMPLES = 4  # that run
 MOST_OF_LINE, MOST_OF_KIND = 2, 8  # questions of a kind, about a line and in all
 ENOUGH = 4  # questions about an exercise
 KINDS = ("changed", "blame", "shape", "missing")  # the best first
-NONSENSE = re.compile(r"(Type|Attribute|Axis|NotImplemented)Error|only integers")
+NONSENSE = re.compile(r"(Type|Attribute|Axis|NotImplemented|ZeroDivision)Error|only integers")
 UNCLEAR = re.compile(
     r"(Name|UnboundLocal|Key|Recursion)Error|still running|truth value| at 0x|largest difference"
 )
@@ -255,10 +255,6 @@ def with_cell(module: ExportedModule, cell: cells.Cell, new: str) -> str:
     return "\n".join(rows)
 
 
-def is_generator(function: ast.FunctionDef) -> bool:
-    return any(isinstance(node, ast.Yield) for node in ast.walk(function))
-
-
 def last_line(node: ast.stmt) -> int:
     """The last line of a statement, or of the head of a compound one."""
     body = getattr(node, "body", None)
@@ -329,12 +325,17 @@ def core(message: str) -> str:
     """A check's message without its guess at the cause: up to the part that says what is yours."""
     message = re.split(r" \w+ returns .*; its docstring", message)[0]
     parts = re.split(r"(: (?=[a-z])|\. (?=[A-Za-z`]))", message)  # not in [[0. 1.]]
-    words = re.compile(r"\b(yours?|still|gives?|raised)\b", re.IGNORECASE)
+    words = re.compile(r"\b(yours?|still|gives?|raised|holds)\b", re.IGNORECASE)
     end = next((n for n, part in enumerate(parts) if words.search(part)), -1)
     if end < 0:
         return parts[0] if len(parts[0]) > 50 else message
-    is_rest = re.search(r"raise[sd] \w+Error$|says$|with$|axis", parts[end])
+    is_rest = re.search(r"raises$|raise[sd] \w+Error$|says$|with$|axis", parts[end])
     return "".join(parts[: end + (3 if is_rest else 1)])
+
+
+def case(message: str) -> str:
+    """The start of a message: what is tested, and what it should be."""
+    return core(message).partition("yours")[0]
 
 
 def is_clear(message: str) -> bool:
@@ -463,7 +464,7 @@ class Results:
                 place = self.place(other)
                 is_other = NUMBER.sub("", place) != NUMBER.sub("", answer)  # not by numbers only
                 same = any(ran.values) and ran.values == after.values != self.before.values
-                if ran.failed and is_other and not same and not could_say(ran, message):
+                if ran.failed and is_other and not same and not could_say(ran, after, message):
                     others[place] = not NONSENSE.search(ran.messages[0]) or is_nonsense
             likely = sum(others.values()) > 1
             best = sorted(place for place in others if others[place] or not likely)
@@ -481,8 +482,8 @@ class Results:
     def is_told(self, version: Version, message: str) -> bool:
         """Whether a message has a new number of a change, or quotes the line."""
         old = self.code.old(version.line)
-        new = added_numbers(version.text, old)
-        return old in message or bool(new & set(map(abs, numbers_of(message))))
+        now, before = (Counter(map(abs, numbers_of(text))) for text in (version.text, old))
+        return old in message or not (now - before).keys().isdisjoint(map(abs, numbers_of(message)))
 
     def missing(self) -> Iterator[Question]:
         """A line is missing. It is typed, and the checks decide."""
@@ -493,8 +494,10 @@ class Results:
             if not rows or is_long or not WORK.search(re.sub("^for .* in ", "", answer)):
                 continue
             shown = self.code.shown(line, "?")
-            known = {word for _, text in shown for word in re.findall(r"\w+", text)}
-            if len(self.code.own) < 2 or not names_read(self.code.statements[line]) <= known:
+            text = "\n".join(text for _, text in shown)
+            is_known = names_read(self.code.statements[line]) <= {*re.findall(r"\w+", text)}
+            is_shown = answer.removeprefix("return ") in text
+            if len(self.code.own) < 2 or is_shown or not is_known:
                 continue
             wrong = {ran.messages[0]: v.text for v, ran in rows if ran.messages and v.text}
             reasons = tuple(f"{text}\n  {message}" for message, text in wrong.items())[:3]
@@ -528,15 +531,13 @@ class Results:
                 yield self.asked("shape", text, version, answer, reasons=tuple(said))
 
 
-def added_numbers(new: str, old: str) -> set[float]:
-    """The numbers that a text has more often than another."""
-    return set(Counter(map(abs, numbers_of(new))) - Counter(map(abs, numbers_of(old))))
-
-
-def could_say(ran: Ran, message: str) -> bool:
-    """Whether a change, too, could have had a check say this."""
+def could_say(ran: Ran, after: Ran, message: str) -> bool:
+    """Whether a change could have had a check say this, too, or else ends it in another case."""
     error = (re.findall(r"\w+Error(?!: .)", core(message)) or ["no error"])[0]
-    texts = [text for status, text in ran.checks.values() if status != "passed"]
+    texts = [ran.checks[id][1] for id in ran.failed]
+    cases = [ran.checks[id][1] for id in ran.failed if after.checks[id][1] == message]
+    if any(not re.search(r"\w+Error", t) and not alike(case(t), case(message)) for t in cases):
+        return True
     return any(alike(core(text), core(message)) or error in text for text in texts)
 
 
