@@ -38,7 +38,8 @@ ENOUGH = 4  # questions about an exercise
 KINDS = ("changed", "blame", "shape", "missing")  # the best first
 NONSENSE = re.compile(r"(Type|Attribute|Axis|NotImplemented|ZeroDivision)Error|only integers")
 UNCLEAR = re.compile(
-    r"(Name|UnboundLocal|Key|Recursion)Error|still running|truth value| at 0x|largest difference"
+    r"(Name|UnboundLocal|Key|Recursion)Error|still running|truth value| at 0x|"
+    r"largest difference|are wrong|raised (?!Type|Attribute)"
 )
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 NOT_WRITTEN = re.compile(r"return None|not .*\bnot\b|-0(?![.\d])|\*\* 1\b")  # unlikely
@@ -323,13 +324,13 @@ def alike(a: str, b: str) -> bool:
 
 def core(message: str) -> str:
     """A check's message without its guess at the cause: up to the part that says what is yours."""
-    message = re.split(r" \w+ returns .*; its docstring", message)[0]
+    message = re.split(r" \w+ returns .*; its docstring", message.replace("raises: yours ", ""))[0]
     parts = re.split(r"(: (?=[a-z])|\. (?=[A-Za-z`]))", message)  # not in [[0. 1.]]
     words = re.compile(r"\b(yours?|still|gives?|raised|holds)\b", re.IGNORECASE)
     end = next((n for n, part in enumerate(parts) if words.search(part)), -1)
     if end < 0:
         return parts[0] if len(parts[0]) > 50 else message
-    is_rest = re.search(r"raises$|raise[sd] \w+Error$|says$|with$|axis", parts[end])
+    is_rest = re.search(r"raise[sd] \w+Error$|says$|with$|axis", parts[end])
     return "".join(parts[: end + (3 if is_rest else 1)])
 
 
@@ -341,8 +342,8 @@ def case(message: str) -> str:
 def is_clear(message: str) -> bool:
     """Whether a reader can work out a message: its numbers are short, or the input's."""
     given, _, found = core(message).partition("yours")
-    known, long = numbers_of(given), re.findall(r"-?\d+\.\d{3,}", found or given)
-    is_known = all(any(alike(n, str(one)) for one in known) for n in long) if found else not long
+    long = {round(float(n), 3) for n in re.findall(r"-?\d+\.\d{3,}", found or given)}
+    is_known = long <= {round(n, 3) for n in numbers_of(given)} if found else not long
     return is_known and 30 <= len(core(message)) <= 300 and not UNCLEAR.search(message)
 
 
@@ -350,7 +351,7 @@ def tells_input(message: str) -> bool:
     """Whether a message has more numbers than what should come out, and what came."""
     given, _, found = message.partition("yours")
     results = [text for text in re.findall(r"(?<![\w.])\d+\.?\d*", found) if float(text)]
-    return not results or len(numbers_of(given)) > len(results)
+    return not results or len(numbers_of(given)) >= len(results) + min(2, len(results))
 
 
 def names_in(text: str) -> set[str]:
@@ -400,6 +401,8 @@ class Results:
                 is_poor = counts[line] > MOST_OF_LINE or counts.total() > MOST_OF_KIND
                 is_poor |= bool(TRIVIAL.search(text) or NONSENSE.search(text))
                 is_poor |= kind == "blame" and not tells_input(question.text)
+                lost = [option for option in question.options if "left out" in option]
+                is_poor |= lost == [question.answer]
                 (others if is_poor else best).append(question)
         return best + others[: max(0, ENOUGH - len(best))]
 
@@ -427,6 +430,7 @@ class Results:
                 answer, others = after.values[n] or "", [usual or ""]
                 is_told = bool(re.fullmatch(r"return \w+", version.text))
                 is_told |= self.is_told(version, answer) or f"{answer} " in f"{version.text} "
+                is_told |= not version.text and not any(numbers_of(answer))
                 function = self.code.function(version.line)
                 if not function or not (function.col_offset or function.name in program):
                     continue  # what the program calls is not shown
@@ -450,24 +454,22 @@ class Results:
         return f"{self.code.at(version.line)}: {text}"
 
     def blame(self) -> Iterator[Question]:
-        """A check says something. Which change in this function is the cause? No other one makes a
-        check say that.
-        """
+        """A check says something. Which change in this function is the cause?"""
         for version, after in self.ran:
             message = next(filter(is_clear, after.messages), "")
             # a result that is another variable can be read off the message
             if not message or re.fullmatch(r"return [\w.]+", version.text):
                 continue
-            is_nonsense = bool(NONSENSE.search(message))
             others, answer = dict[str, bool](), self.place(version)  # {change: whether likely}
+            is_plain = not NONSENSE.search(message)
             for other, ran in self.near(version.line):
                 place = self.place(other)
                 is_other = NUMBER.sub("", place) != NUMBER.sub("", answer)  # not by numbers only
                 same = any(ran.values) and ran.values == after.values != self.before.values
                 if ran.failed and is_other and not same and not could_say(ran, after, message):
-                    others[place] = not NONSENSE.search(ran.messages[0]) or is_nonsense
+                    others[place] = not (is_plain and NONSENSE.search(ran.messages[0]))
             likely = sum(others.values()) > 1
-            best = sorted(place for place in others if others[place] or not likely)
+            best = sorted(p for p in others if others[p] or not likely and len(self.code.own) < 3)
             names = names_in(answer) - names_in(" ".join(best))
             is_told = names & names_in(message) or self.is_told(version, message)
             if len(best) > 1 and not is_told:
@@ -496,8 +498,7 @@ class Results:
             shown = self.code.shown(line, "?")
             text = "\n".join(text for _, text in shown)
             is_known = names_read(self.code.statements[line]) <= {*re.findall(r"\w+", text)}
-            is_shown = answer.removeprefix("return ") in text
-            if len(self.code.own) < 2 or is_shown or not is_known:
+            if len(self.code.own) < 2 or answer.removeprefix("return ") in text or not is_known:
                 continue
             wrong = {ran.messages[0]: v.text for v, ran in rows if ran.messages and v.text}
             reasons = tuple(f"{text}\n  {message}" for message, text in wrong.items())[:3]

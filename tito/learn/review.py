@@ -60,7 +60,6 @@ class Work:
     """An exercise in the learner's file, to be run in other versions. Raises WorkError if it is
     not their code.
 
-    ids    its checks that are not hidden
     quick  those that its versions run: one, and no examples, if all take long
     """
 
