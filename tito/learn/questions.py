@@ -500,7 +500,7 @@ class Results:
             is_known = names_read(self.code.statements[line]) <= {*re.findall(r"\w+", text)}
             if len(self.code.own) < 2 or answer.removeprefix("return ") in text or not is_known:
                 continue
-            wrong = {ran.messages[0]: v.text for v, ran in rows if ran.messages and v.text}
+            wrong = {m: v.text for v, r in rows if v.text for m in r.messages[:1] if is_clear(m)}
             reasons = tuple(f"{text}\n  {message}" for message, text in wrong.items())[:3]
             text = "Line {at} is missing. Which line belongs there, so that all checks pass?"
             more = {"code": shown, "reasons": reasons, "cell": "", "run": rows[0][1].failed[0]}
