@@ -7,7 +7,6 @@ say, and what do the docstring's examples return? From these results, here, come
     blame    a check says this: which change is the cause?
     shape    what is the shape of a variable after a line?
     missing  a line is missing: write it, if it can be known from the other lines
-    says     a line is changed: what does a check say? where there are few of the others
 
 Most of the code leaves out what is trivial (the answer is read off the question), ambiguous (two
 options are right) or tedious (long numbers).
@@ -32,14 +31,15 @@ from tito.lesson.changes import CellText, Change, changes, more_changes, variabl
 from tito.lesson.export import ExportedModule
 from tito.lesson.lesson_format import Exercise, indent_of
 
-LONGEST, LONGEST_LINE = 60, 84  # letters of an answer, and of a line to remember
+LONGEST, LONGEST_LINE = 60, 72  # letters of an answer, and of a line to remember
 MOST_EXAMPLES = 4  # that run
 MOST_OF_LINE, MOST_OF_KIND = 2, 8  # questions of a kind, about a line and in all
 ENOUGH = 4  # questions about an exercise
-KINDS = ("changed", "blame", "shape", "missing", "says")  # the best first
-NONSENSE = re.compile(
-    r"(Type|Attribute|Name|UnboundLocal|Key|Recursion)Error|still running|truth value|"
-    r"only integers| at 0x"
+KINDS = ("changed", "blame", "shape", "missing")  # the best first
+NONSENSE = re.compile(r"(Type|Attribute|Axis|NotImplemented|ZeroDivision)Error|only integers")
+UNCLEAR = re.compile(
+    r"(Name|UnboundLocal|Key|Recursion)Error|still running|truth value| at 0x|"
+    r"largest difference|are wrong|raised (?!Type|Attribute)"
 )
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 NOT_WRITTEN = re.compile(r"return None|not .*\bnot\b|-0(?![.\d])|\*\* 1\b")  # unlikely
@@ -64,9 +64,9 @@ class Ran:
 
     @property
     def messages(self) -> list[str]:
-        """The messages of the checks that fail, but not by nonsense."""
-        texts = [text for status, text in self.checks.values() if status == "failed"]
-        return [text for text in texts if not NONSENSE.search(text)]
+        """The messages of the checks that fail, those by nonsense last."""
+        texts = [text for status, text in self.checks.values() if status != "passed"]
+        return sorted(texts, key=lambda text: bool(NONSENSE.search(text)))
 
 
 @dataclass(frozen=True)
@@ -273,10 +273,10 @@ def parts_of(node: ast.stmt) -> list[ast.expr | ast.keyword | ast.arg]:
 
 
 def names_read(node: ast.stmt) -> set[str]:
-    """The names and attributes that a statement, or the head of a compound one, reads and does not
-    define. Those of Python and NumPy do not count.
+    """The names, attributes and constants that a statement, or the head of a compound one, reads
+    and does not define. Those of Python and NumPy do not count, nor small numbers.
     """
-    read, own = set[str](), {"self", *dir(builtins), *dir(np), *dir(np.ndarray), "np"}
+    read, own = set[str](), {"self", *dir(builtins), *dir(np), *dir(np.ndarray), "np", *"012"}
     for part in parts_of(node):
         if isinstance(part, ast.Name):
             (read if isinstance(part.ctx, ast.Load) else own).add(part.id)
@@ -284,6 +284,8 @@ def names_read(node: ast.stmt) -> set[str]:
             own.add(part.arg)
         elif isinstance(part, ast.Attribute):
             read.add(part.attr)
+        elif isinstance(part, ast.Constant):
+            read |= {*re.findall(r"\w+", str(part.value))}
     return read - own
 
 
@@ -322,29 +324,34 @@ def alike(a: str, b: str) -> bool:
 
 def core(message: str) -> str:
     """A check's message without its guess at the cause: up to the part that says what is yours."""
-    message = re.split(r" \w+ returns .*; its docstring", message)[0]
+    message = re.split(r" \w+ returns .*; its docstring", message.replace("raises: yours ", ""))[0]
     parts = re.split(r"(: (?=[a-z])|\. (?=[A-Za-z`]))", message)  # not in [[0. 1.]]
-    words = re.compile(r"\b(yours?|still|gives?)\b", re.IGNORECASE)
+    words = re.compile(r"\b(yours?|still|gives?|raised|holds)\b", re.IGNORECASE)
     end = next((n for n, part in enumerate(parts) if words.search(part)), -1)
     if end < 0:
         return parts[0] if len(parts[0]) > 50 else message
-    is_rest = re.search(r"raises \w+Error$|says$|with$|axis", parts[end])  # that error's own words
+    is_rest = re.search(r"raise[sd] \w+Error$|says$|with$|axis", parts[end])
     return "".join(parts[: end + (3 if is_rest else 1)])
 
 
-def is_deducible(message: str) -> bool:
+def case(message: str) -> str:
+    """The start of a message: what is tested, and what it should be."""
+    return core(message).partition("yours")[0]
+
+
+def is_clear(message: str) -> bool:
     """Whether a reader can work out a message: its numbers are short, or the input's."""
     given, _, found = core(message).partition("yours")
-    known, long = numbers_of(given), re.findall(r"-?\d+\.\d{3,}", found or given)
-    is_known = all(any(alike(n, str(one)) for one in known) for n in long) if found else not long
-    return "largest difference" not in message and is_known
+    long = {round(float(n), 3) for n in re.findall(r"-?\d+\.\d{3,}", found or given)}
+    is_known = long <= {round(n, 3) for n in numbers_of(given)} if found else not long
+    return is_known and 30 <= len(core(message)) <= 300 and not UNCLEAR.search(message)
 
 
 def tells_input(message: str) -> bool:
     """Whether a message has more numbers than what should come out, and what came."""
     given, _, found = message.partition("yours")
     results = [text for text in re.findall(r"(?<![\w.])\d+\.?\d*", found) if float(text)]
-    return not results or len(numbers_of(given)) > len(results)
+    return not results or len(numbers_of(given)) >= len(results) + min(2, len(results))
 
 
 def names_in(text: str) -> set[str]:
@@ -390,10 +397,13 @@ class Results:
             for question in sorted(getattr(self, kind)(), key=effort):
                 line = question.mark or int(numbers_of(question.answer)[0])
                 counts[line] += 1
-                if counts[line] <= MOST_OF_LINE and counts.total() <= MOST_OF_KIND:
-                    is_poor = kind == "says" or kind == "blame" and not tells_input(question.text)
-                    is_poor |= bool(TRIVIAL.search(f"{question.text} {question.answer}"))
-                    (others if is_poor else best).append(question)
+                text = f"{question.text} {question.answer}"
+                is_poor = counts[line] > MOST_OF_LINE or counts.total() > MOST_OF_KIND
+                is_poor |= bool(TRIVIAL.search(text) or NONSENSE.search(text))
+                is_poor |= kind == "blame" and not tells_input(question.text)
+                lost = [option for option in question.options if "left out" in option]
+                is_poor |= lost == [question.answer]
+                (others if is_poor else best).append(question)
         return best + others[: max(0, ENOUGH - len(best))]
 
     def near(self, line: int) -> list[tuple[Version, Ran]]:
@@ -418,9 +428,9 @@ class Results:
             results = [value for value in results if value != "None" and is_easy(value)]
             for version, after in self.ran if usual else ():
                 answer, others = after.values[n] or "", [usual or ""]
-                new = added_numbers(version.text, self.code.old(version.line))
-                is_told = answer in {f"{number:g}" for number in new}
-                is_told |= bool(re.fullmatch(r"return \w+", version.text))
+                is_told = bool(re.fullmatch(r"return \w+", version.text))
+                is_told |= self.is_told(version, answer) or f"{answer} " in f"{version.text} "
+                is_told |= not version.text and not any(numbers_of(answer))
                 function = self.code.function(version.line)
                 if not function or not (function.col_offset or function.name in program):
                     continue  # what the program calls is not shown
@@ -444,23 +454,22 @@ class Results:
         return f"{self.code.at(version.line)}: {text}"
 
     def blame(self) -> Iterator[Question]:
-        """A check says something. Which change in this function is the cause? No other one makes a
-        check say that, or raise that error.
-        """
+        """A check says something. Which change in this function is the cause?"""
         for version, after in self.ran:
-            message = next(iter(after.messages), "")
-            is_clear = 30 <= len(core(message)) <= 300 and is_deducible(message)
+            message = next(filter(is_clear, after.messages), "")
             # a result that is another variable can be read off the message
-            if not is_clear or re.fullmatch(r"return [\w.]+", version.text):
+            if not message or re.fullmatch(r"return [\w.]+", version.text):
                 continue
             others, answer = dict[str, bool](), self.place(version)  # {change: whether likely}
+            is_plain = not NONSENSE.search(message)
             for other, ran in self.near(version.line):
                 place = self.place(other)
                 is_other = NUMBER.sub("", place) != NUMBER.sub("", answer)  # not by numbers only
-                if ran.failed and is_other and not is_alike(ran, after, message):
-                    others[place] = bool(ran.messages)
+                same = any(ran.values) and ran.values == after.values != self.before.values
+                if ran.failed and is_other and not same and not could_say(ran, after, message):
+                    others[place] = not (is_plain and NONSENSE.search(ran.messages[0]))
             likely = sum(others.values()) > 1
-            best = sorted(place for place in others if others[place] or not likely)
+            best = sorted(p for p in others if others[p] or not likely and len(self.code.own) < 3)
             names = names_in(answer) - names_in(" ".join(best))
             is_told = names & names_in(message) or self.is_told(version, message)
             if len(best) > 1 and not is_told:
@@ -473,28 +482,10 @@ class Results:
                 yield self.asked("blame", text, version, answer, options=options, **more)
 
     def is_told(self, version: Version, message: str) -> bool:
-        """Whether a new number of a change is in a message."""
-        new = added_numbers(version.text, self.code.old(version.line))
-        return bool(new & set(map(abs, numbers_of(message))))
-
-    def says(self) -> Iterator[Question]:
-        """A line is changed. What does the first check that fails say?"""
-        said = {v: core(ran.checks[ran.failed[0]][1]) for v, ran in self.ran if ran.failed}
-        clear = [v for v, text in said.items() if 20 <= len(text) <= 160 and " at 0x" not in text]
-        said = {version: said[version] for version in clear}
-        for version, after in self.ran:
-            answer, others = said.get(version, ""), list[str]()
-            if not answer or not is_deducible(answer) or self.is_told(version, answer):
-                continue
-            for other, _ in self.near(version.line):
-                known = [text for _, text in after.checks.values()] + others
-                text = said.get(other, "")
-                if text and not any(alike(text, core(one)) for one in known):
-                    others.append(text)
-            if len(others) >= 2:
-                more = {"options": chosen(answer, others), "run": after.failed[0]}
-                text = "{change}\nWhat does the first check that fails say?"
-                yield self.asked("says", text, version, answer, **more)
+        """Whether a message has a new number of a change, or quotes the line."""
+        old = self.code.old(version.line)
+        now, before = (Counter(map(abs, numbers_of(text))) for text in (version.text, old))
+        return old in message or not (now - before).keys().isdisjoint(map(abs, numbers_of(message)))
 
     def missing(self) -> Iterator[Question]:
         """A line is missing. It is typed, and the checks decide."""
@@ -505,10 +496,11 @@ class Results:
             if not rows or is_long or not WORK.search(re.sub("^for .* in ", "", answer)):
                 continue
             shown = self.code.shown(line, "?")
-            known = {word for _, text in shown for word in re.findall(r"\w+", text)}
-            if len(self.code.own) < 2 or not names_read(self.code.statements[line]) <= known:
+            text = "\n".join(text for _, text in shown)
+            is_known = names_read(self.code.statements[line]) <= {*re.findall(r"\w+", text)}
+            if len(self.code.own) < 2 or answer.removeprefix("return ") in text or not is_known:
                 continue
-            wrong = {ran.messages[0]: v.text for v, ran in rows if ran.messages and v.text}
+            wrong = {m: v.text for v, r in rows if v.text for m in r.messages[:1] if is_clear(m)}
             reasons = tuple(f"{text}\n  {message}" for message, text in wrong.items())[:3]
             text = "Line {at} is missing. Which line belongs there, so that all checks pass?"
             more = {"code": shown, "reasons": reasons, "cell": "", "run": rows[0][1].failed[0]}
@@ -540,17 +532,14 @@ class Results:
                 yield self.asked("shape", text, version, answer, reasons=tuple(said))
 
 
-def added_numbers(new: str, old: str) -> set[float]:
-    """The numbers that a text has more often than another."""
-    return set(Counter(map(abs, numbers_of(new))) - Counter(map(abs, numbers_of(old))))
-
-
-def is_alike(ran: Ran, after: Ran, message: str) -> bool:
-    """Whether a change, too, could have had a check say this."""
-    error = (re.findall(r"\w+Error", message) or ["no error"])[0]
-    texts = [text for status, text in ran.checks.values() if status != "passed"]
-    same_values = any(ran.values) and ran.values == after.values
-    return same_values or any(alike(core(t), core(message)) or error in t for t in texts)
+def could_say(ran: Ran, after: Ran, message: str) -> bool:
+    """Whether a change could have had a check say this, too, or else ends it in another case."""
+    error = (re.findall(r"\w+Error(?!: .)", core(message)) or ["no error"])[0]
+    texts = [ran.checks[id][1] for id in ran.failed]
+    cases = [ran.checks[id][1] for id in ran.failed if after.checks[id][1] == message]
+    if any(not re.search(r"\w+Error", t) and not alike(case(t), case(message)) for t in cases):
+        return True
+    return any(alike(core(text), core(message)) or error in text for text in texts)
 
 
 def told_arguments(call: dict[str, Any]) -> tuple[str, set[int]]:

@@ -8,10 +8,11 @@ of an exercise, in the progress of its lesson:
                                "last": the last question, and the hash "of" the code}}
 """
 
+import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from time import perf_counter
 from typing import Any
@@ -58,11 +59,14 @@ class Step:
 class Work:
     """An exercise in the learner's file, to be run in other versions. Raises WorkError if it is
     not their code.
+
+    quick  those that its versions run: one, and no examples, if all take long
     """
 
     def __init__(self, entry: Entry, exercise: Exercise, process: Process) -> None:
         self.entry, self.exercise = entry, exercise
         self.ids = [check.id for check in exercise.checks if not check.hidden]
+        self.quick, self.seconds = self.ids, dict[str, float]()
         self.test, self.run = runner.prepare_runs(entry, self.ids, SECONDS, process)
         self.source = self.test.source
         cell = self.source.cell(exercise.name)
@@ -73,16 +77,20 @@ class Work:
         self.places = lines_of(self.module, cell)
         module_lines, firsts = {line: n for n, line in self.places.items()}, self.code.firsts
         self.traced = [(n, module_lines.get(firsts[line], n)) for n, line in self.places.items()]
+        if all("yield" in ast.unparse(f) for f in self.code.functions):  # their calls are not seen
+            self.traced = []
 
     def ran(self, cell: str, fill: int, is_traced: bool = False) -> Ran | None:
         """What a version does; None when it does not come to its end in time."""
         traced = self.traced if is_traced else []
         observed = {"examples": self.code.examples, "traced": traced, "fill": fill}
-        events = self.run(with_cell(self.module, self.cell, cell), observed)
+        ids = self.ids if is_traced else self.quick
+        events = self.run(with_cell(self.module, self.cell, cell), observed, ids)
         checks = {e["id"]: e for e in events if e["event"] == "check"}
         statuses = {event["status"] for event in checks.values()}
-        if "timeout" in statuses or len(checks) < len(self.ids):
+        if "timeout" in statuses or len(checks) < len(ids):
             return None
+        self.seconds = {id: event["seconds"] for id, event in checks.items()}
         values = tuple(event["value"] for event in events if event["event"] == "example")
         outcomes = {id: (e["status"], " ".join(e["message"].split())) for id, e in checks.items()}
         return Ran(outcomes, values, self.calls_in(events))
@@ -109,19 +117,25 @@ class Work:
         asked     no more versions than needed are tried for some questions with none of these keys
         versions  run these instead
         """
+        began = perf_counter()
         if not (before := self.ran(self.cell.source, fill, is_traced=True)):
             self.code.examples = []  # one takes too long
             before = self.ran(self.cell.source, fill)
         if not before or before.failed:
             name = self.exercise.id
             raise WorkError(f"{name} does not pass its checks.", f"tito test {name} shows why.")
-        results, began = Results(self.code, before, []), perf_counter()
+        if versions is None and sum(self.seconds.values()) > PATIENCE:
+            self.quick = [min(self.seconds, key=self.seconds.__getitem__)]
+            self.code.examples = []
+        checks = {id: before.checks[id] for id in self.quick}
+        before = replace(before, checks=checks, values=before.values[: len(self.code.examples)])
+        results, enough = Results(self.code, before, []), ENOUGH - (len(self.quick) < len(self.ids))
         tried = self.code.versions(MOST_VERSIONS) if versions is None else versions
         lost = set[int]()
         for number, version in enumerate(tried):
             seconds = perf_counter() - began
             if versions is None and (number >= QUICK or seconds > PATIENCE):
-                if seconds > LIMIT or len(unasked(results.questions(), asked)) >= ENOUGH:
+                if seconds > LIMIT or len(unasked(results.questions(), asked)) >= enough:
                     break
             if version.line in lost:  # where another change does not end either
                 continue
@@ -135,7 +149,7 @@ class Work:
         """Whether another process, with another hash seed and other numbers in fresh memory, gives
         the same answer.
         """
-        self.code.examples = results.code.examples
+        self.code.examples, self.quick = results.code.examples, [*results.before.checks]
         if question.kind == "shape":
             before = self.ran(self.cell.source, FILLS[1], is_traced=True)
             return before is not None and question in Results(self.code, before, []).questions()

@@ -292,7 +292,7 @@ def test_four_weeks_of_a_learner_who_is_right_about_one_exercise_only(entry, mon
 
 def test_the_lessons_page_ends_with_the_questions_about_code_that_is_the_same(entry):
     evil = "<script>alert(1)</script>"
-    question = Question("numbers-double", "says", evil, "b", ((1, evil),), 1, ("a", "b"))
+    question = Question("numbers-double", "changed", evil, "b", ((1, evil),), 1, ("a", "b"))
     verdict_on(entry)
     cell = cells.read(entry.script).cell("double")
     review.Asked(entry, double(entry), question, "x.py", cell, card(entry)).record(is_right=True)
