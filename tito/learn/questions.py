@@ -401,8 +401,7 @@ class Results:
                 is_poor = counts[line] > MOST_OF_LINE or counts.total() > MOST_OF_KIND
                 is_poor |= bool(TRIVIAL.search(text) or NONSENSE.search(text))
                 is_poor |= kind == "blame" and not tells_input(question.text)
-                lost = [option for option in question.options if "left out" in option]
-                is_poor |= lost == [question.answer]
+                is_poor |= [o for o in question.options if "left out" in o] == [question.answer]
                 (others if is_poor else best).append(question)
         return best + others[: max(0, ENOUGH - len(best))]
 
@@ -537,9 +536,8 @@ def could_say(ran: Ran, after: Ran, message: str) -> bool:
     error = (re.findall(r"\w+Error(?!: .)", core(message)) or ["no error"])[0]
     texts = [ran.checks[id][1] for id in ran.failed]
     cases = [ran.checks[id][1] for id in ran.failed if after.checks[id][1] == message]
-    if any(not re.search(r"\w+Error", t) and not alike(case(t), case(message)) for t in cases):
-        return True
-    return any(alike(core(text), core(message)) or error in text for text in texts)
+    ends = (not re.search(r"\w+Error", t) and not alike(case(t), case(message)) for t in cases)
+    return any(ends) or any(alike(core(t), core(message)) or error in t for t in texts)
 
 
 def told_arguments(call: dict[str, Any]) -> tuple[str, set[int]]:

@@ -842,7 +842,7 @@ def test_an_image_is_shifted_and_zeros_enter():
 
 def test_an_image_may_be_shifted_out_completely():
     image = np.arange(1, 16, dtype="uint8").reshape(5, 3)
-    for down, right in [(5, 0), (0, -3), (9, 1), (-4, -2), (1, 7), (-6, 0)]:
+    for down, right in [(5, 0), (0, -3), (9, 1), (7, 0), (-4, -2), (1, 7), (-6, 0)]:
         case = f"a uint8 image (5, 3) shifted {down} down and {right} right"
         expect(shift(image, down, right), moved(image, down, right), case, dtype="uint8")
 

@@ -1309,6 +1309,10 @@ def test_a_wider_beam_finds_a_more_probable_text():
             f"the log probabilities should be {math.log(0.387):.4f} and {math.log(0.22):.4f}, "
             f"yours are {rounded([score for _, score in found])}"
         )
+    P = np.array([[0.01, 0.9, 0.09], [0.5, 0.4, 0.1], [0.98, 0.01, 0.01]])
+    texts = [one for one, _ in beams(np.log(P), [[0]], 2, 2)]
+    case = "after 0, 1 0 (0.9 x 0.5) and 1 1 (0.9 x 0.4) precede 2 0 (0.09 x 0.98): the texts"
+    equal(texts, [[0, 1, 0], [0, 1, 1]], case, "rank by the sum of the log probabilities")
 
 
 def test_a_beam_that_holds_everything_is_exact():

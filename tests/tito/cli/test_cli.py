@@ -46,8 +46,6 @@ def test_help_lists_every_command_and_in_a_workspace_those_for_learners(
 
 
 def test_no_word_of_a_help_is_taken_for_markup():
-    """rich would leave "[grading]" out."""
-
     def helps(command):
         yield from (command.help, command.epilog, *(getattr(p, "help", "") for p in command.params))
         for part in getattr(command, "commands", {}).values():
