@@ -312,7 +312,7 @@ def test_training_takes_every_step_and_does_not_change_the_start():
     )
     history = train(lambda p: p[0] ** 2, [0.0], 0.25, 2)
     assert len(history) == 3, (
-        "2 steps from a minimum, where the gradient is 0, are steps, too: with the start, "
+        "2 steps from a minimum count, though the gradient is 0 there: with the start, "
         f"train should return 3 entries, yours returns {len(history)}"
     )
 
