@@ -643,6 +643,7 @@ def test_transactions_are_the_pieces_of_128_bytes():
         ("the same float in all threads", [7] * 32, 1),
         ("32 floats in reverse order", range(31, -1, -1), 1),
         ("the places 0 and 1000", [0, 1000], 2),
+        ("the places 0, 1, 640, 641 and 2", [0, 1, 640, 641, 2], 2),
     ]
     for case, addresses, wanted in cases:
         addresses = list(addresses)
@@ -660,6 +661,8 @@ def test_transactions_are_the_pieces_of_128_bytes():
                 {a // 128 for a in addresses}
             ),
             "Each address once, but a piece once, too": len(set(addresses)),
+            "A piece that comes again moves once": 1
+            + sum(a // 32 != b // 32 for a, b in zip(addresses, addresses[1:])),
         }
         causes = {text: value for text, value in causes.items() if value != wanted}
         found = transactions(addresses)
@@ -1024,9 +1027,9 @@ def test_attention_of_several_tiles():
     at_most(counts, "transactions", 112, "attention of 40 tokens", cause)
 
 
-def test_scores_of_a_hundred():
+def test_scores_of_some_thousands():
     q, k, v = numbers(3, 8, 16, seed=2)
-    attended(200 * q, k, v, "attention of 8 tokens with scores of some hundreds")
+    attended(2000 * q, k, v, "attention of 8 tokens with scores of some thousands")
 
 
 # %% attention hidden points=2
