@@ -5,7 +5,7 @@ import numpy as np
 
 from tinytorch.core.tensor import Tensor
 
-from checking import expect, refused, tensor
+from checking import expect, refused, result_of, tensor
 
 
 def factor(found, wanted, count, of):
@@ -412,10 +412,13 @@ def test_any_number_of_leading_axes():
         logits = random.normal(size=shape)
         labels = np.array(random.integers(0, shape[-1], shape[:-1]))
         rows = [logits[index][labels[index]] for index in np.ndindex(labels.shape)]
-        found = target_logits(logits, labels)
+        case = f"logits of shape {shape}"
+        likely = {"too many indices": "any number of axes may be before the last, also none"}
+        found = result_of(lambda: target_logits(logits, labels), case, likely)
+        lost = ": only the last axis goes, others of length 1 stay" * (1 in shape[:-1])
         assert np.shape(found) == shape[:-1], (
-            f"logits of shape {shape} give one number per row, shape {shape[:-1]}, yours has "
-            f"shape {np.shape(found)}"
+            f"{case} give one number per row, shape {shape[:-1]}, yours has shape "
+            f"{np.shape(found)}{lost}"
         )
         wanted = np.array(rows).reshape(labels.shape)
         expect(found, wanted, f"the result for logits of shape {shape}, labels {labels}")

@@ -957,9 +957,13 @@ def test_rates_grow_by_the_same_factor():
     )
     wanted = [1e-6 * 10 ** (n / 2) for n in range(9)]
     case = "from 1e-6 to 1e-2 in 9 steps, each rate is 3.162 times the one before: the rates"
-    cause = "Multiply by the same factor in each step. If you add the same number in each "
-    cause += "step, nearly all rates are large"
-    expect(rates, wanted, case, cause, near=(1e-9, 0))
+    causes = {
+        "9 rates have 8 steps between them, so the last one is 1e-2": wanted[0]
+        * 1e4 ** (np.arange(9) / 9),
+        "Multiply by the same factor in each step. If you add the same number in each "
+        "step, nearly all rates are large": np.linspace(1e-6, 1e-2, 9),
+    }
+    expect(rates, wanted, case, causes, near=(1e-9, 0))
     assert all(isinstance(x, float) for x in [*rates, *losses]), (
         f"rates and losses should be floats, yours are {type(rates[0]).__name__} and "
         f"{type(losses[0]).__name__}"

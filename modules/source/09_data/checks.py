@@ -417,7 +417,8 @@ def test_no_example_is_left_out():
             "but not missing"
         )
         lengths = [len(piece) for piece in pieces]
-        equal(lengths, lengths_of_batches(count, size, False), f"{case}: the lengths")
+        cause = "all batches but the last have batch_size examples"
+        equal(lengths, lengths_of_batches(count, size, False), f"{case}: the lengths", cause)
 
 
 def test_the_last_batch_is_dropped_only_when_asked_and_not_full():

@@ -589,7 +589,12 @@ def test_images_have_one_mean_per_channel():
     close(out, hat(x, (0, 2, 3)), f"the output for {case}", causes)
     case = f"after training on {case} with momentum 1, the running"
     close(mean, x.mean((0, 2, 3)), f"{case} mean")
-    close(var, x.var((0, 2, 3), ddof=1), f"{case} variance", {OVER_N: x.var((0, 2, 3))})
+    causes = {
+        OVER_N: x.var((0, 2, 3)),
+        "Divide by n - 1: n is 8, the numbers of a channel, not 2, the images": 2
+        * x.var((0, 2, 3)),
+    }
+    close(var, x.var((0, 2, 3), ddof=1), f"{case} variance", causes)
 
 
 def test_training_updates_the_running_statistics():
@@ -824,6 +829,7 @@ def test_rows_are_divided_by_their_root_mean_square():
     causes = {
         "Nothing is subtracted: RMS normalization does not center": [[-1, 10], [-1, 10]],
         "Is the weight missing?": [[0.2, 1.4], [-1, 1]],
+        "Each row has its own mean square, yours is one for all rows": x * weight / 17**0.5,
         "This is divided by the sum of the squares, not by their mean": [
             [0.14142, 9.89949],
             [-0.70711, 7.07107],

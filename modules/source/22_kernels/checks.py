@@ -1159,6 +1159,9 @@ def test_a_prediction_is_a_roofline():
             ),
             "The larger of both times counts, not their sum": flops[0] / machine[0]
             + 128 * count / machine[1],
+            "That is the time of the memory alone: pass the FLOPs to roofline": 128
+            * count
+            / machine[1],
             "The larger of both times counts": min(
                 flops[0] / machine[0], 128 * count / machine[1]
             ),
