@@ -646,7 +646,7 @@ def test_transactions_are_the_pieces_of_128_bytes():
         ("the places 0, 1, 640, 641 and 2", [0, 1, 640, 641, 2], 2),
     ]
     for case, addresses, wanted in cases:
-        addresses = list(addresses)
+        addresses, later = list(addresses), range(1, len(list(addresses)))
         causes = {
             "All threads in one piece are one transaction": len(addresses),
             "Pieces in between, without an address, do not move": max(addresses) // 32
@@ -662,7 +662,7 @@ def test_transactions_are_the_pieces_of_128_bytes():
             ),
             "Each address once, but a piece once, too": len(set(addresses)),
             "A piece that comes again moves once": 1
-            + sum(a // 32 != b // 32 for a, b in zip(addresses, addresses[1:])),
+            + sum(addresses[n] // 32 != addresses[n - 1] // 32 for n in later),
         }
         causes = {text: value for text, value in causes.items() if value != wanted}
         found = transactions(addresses)
