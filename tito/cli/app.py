@@ -239,15 +239,15 @@ def select_lesson(root: Root, name: str | None) -> Entry:
     return root.lesson(name)
 
 
-def select_lessons(
-    root: Root, lessons: list[str] | None, module: str | None, all_: bool
-) -> list[Entry]:
-    """The named lessons, without repetitions, in the order of the course."""
-    selection = select_tasks(root, lessons, module, all_)
-    for exercises in selection.values():
-        if exercises:
-            root.lesson(exercises[0].id)  # raises: it is an exercise
-    return list(selection)
+def select_lessons(root: Root, lessons: list[str] | None, all_: bool) -> list[Entry]:
+    """The named lessons, without repetitions, in the order of the course; also one that is called
+    like an exercise of the lesson before it: `layers training`.
+    """
+    found: list[Entry] = []
+    for words in [[word] for word in lessons] if lessons and not all_ else [lessons]:
+        for entry, exercises in select_tasks(root, words, None, all_).items():
+            found.append(root.lesson(exercises[0].id) if exercises else entry)  # raises
+    return [entry for entry in root.lessons if entry in found]
 
 
 def is_given(entry: Entry, silent: bool = False) -> bool:

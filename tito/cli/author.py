@@ -125,7 +125,7 @@ def build_book(
         if paper:
             from tito.book import pdf
 
-            chosen = select_lessons(course, lessons, None, False) if lessons else ()
+            chosen = select_lessons(course, lessons, False) if lessons else ()
             words = views.printed_book(pdf.make(course, chosen, paper, place, options))
         else:
             words = views.book(build(course, options))

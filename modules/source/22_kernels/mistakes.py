@@ -696,7 +696,7 @@ while step < SIZE:
     step *= 2
 
 # %% block-sum mistake sum-never-halved: Does not halve the step.
-#> does each loop end?
+#> loop
 #- step //= 2
 pass
 

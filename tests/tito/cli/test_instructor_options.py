@@ -2,10 +2,13 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
+from tito.cli.app import select_lessons
 from tito.cli.instructor.options import ended_as_by_ctrl_c
+from tito.lesson.course import open_root
 
 ENDS = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -41,3 +44,10 @@ def test_what_nohup_ignores_stays_ignored():
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_lesson_may_be_called_like_an_exercise_of_the_lesson_before_it():
+    """The lesson layers has an exercise training, and kernels one on attention."""
+    root = open_root(Path(__file__).parents[3])
+    chosen = select_lessons(root, ["kernels", "attention", "layers", "training"], False)
+    assert [entry.name for entry in chosen] == ["layers", "training", "attention", "kernels"]

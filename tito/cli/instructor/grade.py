@@ -139,7 +139,7 @@ def grade(
     from tito.grading.workers import WORKERS
 
     course = current_course()
-    entries = select_lessons(course, lessons, None, all_)
+    entries = select_lessons(course, lessons, all_)
     entries = [entry for entry in entries if not is_given(entry, silent=all_)]
     if not entries:
         raise UsageError("There is nothing to grade.", "Name a lesson with exercises.")

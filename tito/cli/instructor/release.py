@@ -65,7 +65,7 @@ def release(
             f"{place} is a lesson, but the first argument is where to write.",
             f"tito release ../my-course-release {place}",
         )
-    chosen = select_lessons(course, lessons, None, False) if lessons else None
+    chosen = select_lessons(course, lessons, False) if lessons else None
     if system == "nbgrader":
         release_nbgrader(course, place, chosen)
     elif system == "gradescope":

@@ -66,7 +66,7 @@ def similar(
         import copydetect  # noqa: F401
     jail.check_system()
     course = current_course()
-    entries = select_lessons(course, lessons, None, all_)
+    entries = select_lessons(course, lessons, all_)
     is_there = bool(chosen_gradebook(course)) or (course.state / "gradebook.db").exists()
     with gradebook_of(course, create=not is_there, reads=True) as book:
         (learners, _), members = enrollment.learners(book), section_of(book, section)

@@ -408,7 +408,7 @@ def export(
     """
     root = current_root()
     broken: list[WorkError] = []
-    for entry in select_lessons(root, lessons, None, all_):
+    for entry in select_lessons(root, lessons, all_):
         try:
             _export(entry)
         except WorkError as error:

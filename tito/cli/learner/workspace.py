@@ -121,7 +121,7 @@ def submit_(
     root = current_root()
     submission = submit.submit(
         root,
-        select_lessons(root, lessons, None, False) if lessons else None,
+        select_lessons(root, lessons, False) if lessons else None,
         output and current_folder() / output.expanduser(),
         lambda verdict: None if json else echo(report.tested_line(verdict)),
     )

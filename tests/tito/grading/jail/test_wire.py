@@ -192,26 +192,10 @@ def test_what_is_larger_than_allowed_is_not_sent(value):
 
 
 def test_no_name_gives_a_function_that_reads_writes_or_runs_anything():
-    for name in (
-        "numpy.load",
-        "numpy.save",
-        "numpy.fromfile",
-        "numpy.memmap",
-        "numpy.vectorize",
-        "numpy.frompyfunc",
-        "numpy.fromfunction",
-        "numpy.apply_along_axis",
-        "numpy.piecewise",
-        "numpy.ndarray",
-        "numpy.matrix",
-        "numpy.recarray",
-        "numpy.from_dlpack",
-        "builtins.type",
-        "builtins.eval",
-        "builtins.open",
-        "builtins.getattr",
-        "builtins.__import__",
-    ):
+    names = "load save fromfile memmap vectorize frompyfunc fromfunction apply_along_axis piecewise"
+    names = [f"numpy.{name}" for name in f"{names} ndarray matrix recarray from_dlpack".split()]
+    names += [f"builtins.{name}" for name in ("type", "eval", "open", "getattr", "__import__")]
+    for name in names:
         assert name not in wire.NAMED
         with pytest.raises(wire.Malformed):
             unpacked(message_of(["g", name]))
