@@ -240,9 +240,7 @@ def select_lesson(root: Root, name: str | None) -> Entry:
 
 
 def select_lessons(root: Root, lessons: list[str] | None, all_: bool) -> list[Entry]:
-    """The named lessons, without repetitions, in the order of the course; also one that is called
-    like an exercise of the lesson before it: `layers training`.
-    """
+    """The named lessons, in the order of the course. `layers training` is two, and no exercise."""
     found: list[Entry] = []
     for words in [[word] for word in lessons] if lessons and not all_ else [lessons]:
         for entry, exercises in select_tasks(root, words, None, all_).items():

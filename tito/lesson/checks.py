@@ -376,8 +376,7 @@ def _excerpt(path: Path, shared: Path, text: str, names: dict[str, int]) -> str:
 @functools.lru_cache(maxsize=2)  # all lessons of a course share one
 def _definitions(text: str) -> dict[str, ast.stmt]:
     """{name: the top-level statement of `text` that binds it}"""
-    body = cells.tree_of(text).body
-    return {name: node for node in body for name in _bound(node)}
+    return {name: node for node in cells.tree_of(text).body for name in _bound(node)}
 
 
 def _bound(node: ast.stmt) -> list[str]:

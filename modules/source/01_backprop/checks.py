@@ -193,9 +193,9 @@ def test_multiply_returns_a_value():
 
 def test_multiply_records_its_operation_and_its_inputs():
     a = Value(2.5)
-    for name, out, right in [("a * -7.0", a * Value(-7.0), -7.0), ("a * a", a * a, 2.5)]:
+    for name, out, right in [("a * b", a * Value(-7.0), -7.0), ("a * a", a * a, 2.5)]:
         equal(out._op, "*", f"the recorded operation of {name}")
-        case = f"the numbers of the Values in _prev of {name}, for a = 2.5,"
+        case = f"the numbers of the Values in _prev of {name}, for a = 2.5 and b = -7,"
         equal(inputs_of(out), [2.5, right], case, "record the Values (a, b) themselves")
 
 

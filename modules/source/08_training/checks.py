@@ -958,7 +958,7 @@ def test_rates_grow_by_the_same_factor():
     wanted = [1e-6 * 10 ** (n / 2) for n in range(9)]
     case = "from 1e-6 to 1e-2 in 9 steps, each rate is 3.162 times the one before: the rates"
     causes = {
-        "9 rates have 8 steps between them, so the last one is 1e-2": wanted[0]
+        "The last rate is 1e-2: the factor is multiplied 8 times for 9 rates": wanted[0]
         * 1e4 ** (np.arange(9) / 9),
         "Multiply by the same factor in each step. If you add the same number in each "
         "step, nearly all rates are large": np.linspace(1e-6, 1e-2, 9),

@@ -501,7 +501,7 @@ def test_the_pair_of_lowest_rank_is_merged_first():
     got = tuple(encode_word([97, 98, 99], {(98, 99): 256, (97, 98): 257}))
     again = tuple(encode_word([97, 98, 99], {(97, 98): 257, (98, 99): 256}))
     case = "the ids for the same merges in another order of the dict"
-    equal(again, got, case, "the new ids decide which merge is first")
+    equal(again, got, case, "the smallest new id is merged first")
     case = 'the merge (98, 99), "bc", was learned first: the ids of "abc"'
     cause = "of all pairs in the word, apply the one with the smallest new id"
     equal(got, (97, 256), case, cause)

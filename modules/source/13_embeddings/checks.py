@@ -204,7 +204,7 @@ def test_a_certain_chain_is_followed():
     P = np.roll(np.eye(302), 1, axis=1)
     got = result_of(lambda: texts_sampled(P, 1, 300, 0, 1)[0], "stop = 300 of 302 tokens")
     case = "stop = 300 of 302 tokens: the length of the text from 1, and its last two tokens,"
-    equal([len(got), *got[-2:]], [298, 298, 299], case, "draw until a token == stop comes")
+    equal([len(got), *got[-2:]], [298, 298, 299], case, "end when token == stop")
 
 
 def test_tokens_are_drawn_with_their_probabilities():

@@ -646,7 +646,8 @@ def test_transactions_are_the_pieces_of_128_bytes():
         ("the places 0, 1, 640, 641 and 2", [0, 1, 640, 641, 2], 2),
     ]
     for case, addresses, wanted in cases:
-        addresses, later = list(addresses), range(1, len(list(addresses)))
+        addresses = list(addresses)
+        pieces = [a // 32 for a in addresses]
         causes = {
             "All threads in one piece are one transaction": len(addresses),
             "Pieces in between, without an address, do not move": max(addresses) // 32
@@ -662,7 +663,7 @@ def test_transactions_are_the_pieces_of_128_bytes():
             ),
             "Each address once, but a piece once, too": len(set(addresses)),
             "A piece that comes again moves once": 1
-            + sum(addresses[n] // 32 != addresses[n - 1] // 32 for n in later),
+            + sum(pieces[n] != pieces[n - 1] for n in range(1, len(pieces))),
         }
         causes = {text: value for text, value in causes.items() if value != wanted}
         found = transactions(addresses)

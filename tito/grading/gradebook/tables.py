@@ -80,6 +80,8 @@ class Checked(sql.types.TypeDecorator[Any]):
                 value = read(raw) if read else raw
                 if type(value) is kind and (is_sound is None or is_sound(value)):
                     return value
+            except MemoryError:
+                raise  # of the machine, not of the value
             except Exception:
                 pass  # a damaged value makes json, zlib or decimal raise anything
             raise DamagedValue(f"{str(raw)[:40]!a} is no {self.what}")

@@ -3,9 +3,11 @@
 import subprocess
 import sys
 
+import pytest
 from some_results import result, save
+from sqlalchemy.dialects import sqlite
 
-from tito.grading.gradebook.tables import learner_id
+from tito.grading.gradebook.tables import Json, learner_id
 
 
 def test_ids_and_names_that_no_database_takes_are_kept_each_on_its_own(book):
@@ -37,3 +39,9 @@ def test_without_sqlalchemy_every_way_in_says_how_to_install_it():
         )
         words = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         assert "needs SQLAlchemy" in words.stdout and "bin/setup instructor 3" in words.stdout
+
+
+def test_a_lack_of_memory_is_no_damage_of_a_value(monkeypatch):
+    monkeypatch.setattr("json.loads", lambda text: [0] * 2**60)
+    with pytest.raises(MemoryError):
+        Json().result_processor(sqlite.dialect(), None)("{}")
